@@ -1,0 +1,36 @@
+//! Where things are on this machine, as values: compiling a policy touches no file.
+
+use crate::Access;
+use remit_core::AbsPath;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Something that a session has where no rule of a person speaks: system folders, toolchains, the private
+/// home. It never beats a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseRule {
+    /// The path and all below it.
+    pub path: AbsPath,
+    /// What it grants.
+    pub access: Access,
+    /// `base.usr`, `session.home`.
+    pub id: Arc<str>,
+    /// What for, in a few words: `system programs and libraries`.
+    pub why: Arc<str>,
+}
+
+/// What compiling needs to know of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct World {
+    /// The workspace: the folder of `remit.yaml`, resolved.
+    pub workspace: AbsPath,
+    /// The person's home folder, for `~/` in patterns.
+    pub home: AbsPath,
+    /// What every session has where no rule speaks.
+    pub base: Vec<BaseRule>,
+    /// Paths that no session may touch at all, reading included: Remit's own state, other homes.
+    pub sealed: Vec<AbsPath>,
+    /// Which of the literal paths in the policy's write rules are no folders (files, or absent): their
+    /// temporary siblings may be written too.
+    pub single_files: BTreeSet<AbsPath>,
+}

@@ -1,0 +1,2 @@
+//! remit
+fn main() {}
