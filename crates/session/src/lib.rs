@@ -1,1 +1,16 @@
-//! session
+//! A session: one run of an agent. This crate knows the agent CLIs (`adapter`), what a session has of its own
+//! (`base`, `home`), how its tool calls and system calls are answered and recorded (`desk`, `warden`), and
+//! starts and holds it (`holder`).
+//!
+//! Data flow: `workspace` opens `remit.yaml` and the ledger → `holder` makes the home, compiles the policy for
+//! this machine, plans the view and launches the gate with a `warden` → the hook's requests come over the
+//! session's socket to the `desk`, system calls to the `warden`; both call `remit_policy::decide` and append
+//! to the ledger before they answer.
+#![expect(clippy::disallowed_methods, reason = "makes private homes, sockets and session files")]
+
+pub mod adapter;
+pub mod base;
+pub mod calls;
+pub mod environment;
+pub mod home;
+pub mod scratch;

@@ -1,0 +1,271 @@
+//! Where the policy is: the nearest folder, from a given one upwards, that holds one.
+
+use crate::text::LONGEST;
+use remit_core::{AbsPath, PathError};
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The name of a policy.
+pub const NAME: &str = "remit.yaml";
+/// The name under which MassGen's policies are known; taken where it stands alone.
+pub const OTHER_NAME: &str = "massgen-permissions.yaml";
+/// Names that people may try.
+const WRONG: [&str; 3] = ["remit.yml", "remit.json", "massgen-permissions.yml"];
+
+/// A policy file that was found and read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The folder that holds it, resolved: the workspace.
+    pub workspace: AbsPath,
+    /// Its name in that folder.
+    pub file: &'static str,
+    /// What it holds.
+    pub text: Vec<u8>,
+}
+
+/// Why there is no policy to read.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// No folder up to the root holds one.
+    #[error("there is no `{NAME}` in `{}` or above it", .0.display())]
+    Missing(PathBuf),
+    /// Both names in one folder: which one counts would be a guess.
+    #[error("`{}` holds both `{NAME}` and `{OTHER_NAME}`", .0.display())]
+    Both(PathBuf),
+    /// A file whose name is nearly right, and none whose name is right.
+    #[error("`{}` is not read: a policy is called `{NAME}`", .0.display())]
+    WrongName(PathBuf),
+    /// It is a symbolic link: whoever may write its target could change the policy.
+    #[error("`{}` is a symbolic link to `{}`", .file.display(), .target.display())]
+    Link {
+        /// The link.
+        file: PathBuf,
+        /// Where it points, as written.
+        target: PathBuf,
+    },
+    /// A folder, a socket, a pipe or a device.
+    #[error("`{}` is {what}, not a file", .file.display())]
+    NotAFile {
+        /// What has the name.
+        file: PathBuf,
+        /// What it is, with its article.
+        what: &'static str,
+    },
+    /// More bytes than a policy may have.
+    #[error("`{}` has more than {LONGEST} bytes", .0.display())]
+    TooLarge(PathBuf),
+    /// The system says no.
+    #[error("`{}` cannot be read: {source}", .file.display())]
+    Unreadable {
+        /// What was read.
+        file: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It was replaced while it was opened.
+    #[error("`{}` was replaced while it was read", .0.display())]
+    Replaced(PathBuf),
+    /// The folder cannot be named.
+    #[error("`{}` cannot be a workspace: {source}", .folder.display())]
+    BadFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: PathError,
+    },
+}
+
+impl FindError {
+    /// The way out, if there is one to name.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            FindError::Missing(_) => "`remit init` writes one".to_owned(),
+            FindError::Both(_) => format!("move what you need to `{NAME}` and remove `{OTHER_NAME}`"),
+            FindError::WrongName(file) => {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                let right = if name.starts_with("remit") { NAME } else { OTHER_NAME };
+                format!("`mv {name} {right}`")
+            }
+            FindError::Link { .. } => {
+                "put the file itself there: what it points to is not protected".to_owned()
+            }
+            FindError::Replaced(_) => "try again".to_owned(),
+            FindError::NotAFile { .. }
+            | FindError::TooLarge(_)
+            | FindError::Unreadable { .. }
+            | FindError::BadFolder { .. } => return None,
+        })
+    }
+}
+
+/// Finds and reads the policy that governs the folder `start`.
+///
+/// # Errors
+/// [`FindError`]: none up to the root, two in one folder, or one that is no plain file that can be read. A
+/// folder that may not be looked into is an error too, never skipped: the policy of an outer folder could be
+/// wider.
+pub fn find(start: &Path) -> Result<Found, FindError> {
+    let start = fs::canonicalize(start).map_err(|source| unreadable(start, source))?;
+    for folder in start.ancestors() {
+        let right = look(&folder.join(NAME))?;
+        let other = look(&folder.join(OTHER_NAME))?;
+        let (file, seen) = match (right, other) {
+            (Some(_), Some(_)) => return Err(FindError::Both(folder.to_owned())),
+            (Some(seen), None) => (NAME, seen),
+            (None, Some(seen)) => (OTHER_NAME, seen),
+            (None, None) => {
+                for wrong in WRONG {
+                    let wrong = folder.join(wrong);
+                    if look(&wrong)?.is_some() {
+                        return Err(FindError::WrongName(wrong));
+                    }
+                }
+                continue;
+            }
+        };
+        let text = read(&folder.join(file), &seen)?;
+        let workspace = AbsPath::try_from(folder)
+            .map_err(|source| FindError::BadFolder { folder: folder.to_owned(), source })?;
+        return Ok(Found { workspace, file, text });
+    }
+    Err(FindError::Missing(start))
+}
+
+fn unreadable(file: &Path, source: io::Error) -> FindError {
+    FindError::Unreadable { file: file.to_owned(), source }
+}
+
+/// What has this name, the link itself if it is one; none if nothing has.
+fn look(path: &Path) -> Result<Option<Metadata>, FindError> {
+    match fs::symlink_metadata(path) {
+        Ok(seen) => Ok(Some(seen)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(path, error)),
+    }
+}
+
+/// Reads the plain file that was seen, and no other that took its name meanwhile.
+fn read(path: &Path, seen: &Metadata) -> Result<Vec<u8>, FindError> {
+    if seen.is_symlink() {
+        let target = fs::read_link(path).map_err(|source| unreadable(path, source))?;
+        return Err(FindError::Link { file: path.to_owned(), target });
+    }
+    if !seen.is_file() {
+        let what = if seen.is_dir() { "a folder" } else { "a pipe, socket or device" };
+        return Err(FindError::NotAFile { file: path.to_owned(), what });
+    }
+    let file = File::open(path).map_err(|source| unreadable(path, source))?;
+    let now = file.metadata().map_err(|source| unreadable(path, source))?;
+    if (now.dev(), now.ino()) != (seen.dev(), seen.ino()) {
+        return Err(FindError::Replaced(path.to_owned()));
+    }
+    let mut text = Vec::new();
+    file.take(LONGEST as u64 + 1).read_to_end(&mut text).map_err(|source| unreadable(path, source))?;
+    if text.len() > LONGEST {
+        return Err(FindError::TooLarge(path.to_owned()));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use tempfile::TempDir;
+
+    fn folder(files: &[(&str, &str)]) -> (TempDir, PathBuf) {
+        let temp = TempDir::new().unwrap();
+        let path = temp.path().canonicalize().unwrap();
+        for (name, text) in files {
+            let file = path.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        (temp, path)
+    }
+
+    #[test]
+    fn the_nearest_folder_upwards_wins() {
+        let (_temp, path) = folder(&[("remit.yaml", "outer"), ("a/remit.yaml", "inner"), ("a/b/c/x", "")]);
+        let found = find(&path.join("a/b/c")).unwrap();
+        assert_eq!(found.text, b"inner");
+        assert_eq!(found.file, NAME);
+        assert_eq!(found.workspace.as_path(), path.join("a"));
+        assert_eq!(find(&path).unwrap().text, b"outer");
+    }
+
+    #[test]
+    fn a_link_as_start_is_resolved() {
+        let (_temp, path) = folder(&[("real/remit.yaml", "x"), ("y", "")]);
+        symlink(path.join("real"), path.join("alias")).unwrap();
+        assert_eq!(find(&path.join("alias")).unwrap().workspace.as_path(), path.join("real"));
+    }
+
+    #[test]
+    fn the_other_name_counts_alone_and_never_beside_ours() {
+        let (_temp, path) = folder(&[("massgen-permissions.yaml", "x")]);
+        assert_eq!(find(&path).unwrap().file, OTHER_NAME);
+        fs::write(path.join("remit.yaml"), "y").unwrap();
+        let error = find(&path).unwrap_err();
+        assert!(matches!(error, FindError::Both(_)), "{error}");
+        assert!(
+            error.to_string().contains("remit.yaml")
+                && error.to_string().contains("massgen-permissions.yaml")
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_right_stops_the_walk() {
+        let (_temp, path) = folder(&[("remit.yaml", "outer"), ("a/remit.yml", "")]);
+        let error = find(&path.join("a")).unwrap_err();
+        assert!(matches!(error, FindError::WrongName(_)), "{error}");
+        assert_eq!(error.hint().unwrap(), "`mv remit.yml remit.yaml`");
+    }
+
+    #[test]
+    fn nothing_found_points_to_init() {
+        let (_temp, path) = folder(&[("a/x", "")]);
+        let error = find(&path.join("a")).unwrap_err();
+        assert!(matches!(error, FindError::Missing(_)), "{error}");
+        assert_eq!(error.hint().unwrap(), "`remit init` writes one");
+    }
+
+    #[test]
+    fn a_link_or_folder_or_pipe_of_that_name_is_refused_not_skipped() {
+        let (_temp, path) = folder(&[("elsewhere", "x"), ("remit.yaml", "outer")]);
+        for (name, make) in [
+            ("outside", Box::new(|at: &Path| symlink("/etc/hostname", at).unwrap()) as Box<dyn Fn(&Path)>),
+            ("inside", Box::new(|at: &Path| symlink("../elsewhere", at).unwrap())),
+            ("dangling", Box::new(|at: &Path| symlink("nowhere", at).unwrap())),
+        ] {
+            let inner = path.join(name);
+            fs::create_dir(&inner).unwrap();
+            make(&inner.join(NAME));
+            let error = find(&inner).unwrap_err();
+            assert!(matches!(error, FindError::Link { .. }), "{name}: {error}");
+        }
+        fs::create_dir_all(path.join("dir/remit.yaml")).unwrap();
+        assert!(matches!(find(&path.join("dir")).unwrap_err(), FindError::NotAFile { what: "a folder", .. }));
+        let socket = path.join("sock");
+        fs::create_dir(&socket).unwrap();
+        let _listener = std::os::unix::net::UnixListener::bind(socket.join(NAME)).unwrap();
+        assert!(matches!(find(&socket).unwrap_err(), FindError::NotAFile { .. }));
+    }
+
+    #[test]
+    fn a_huge_file_is_refused() {
+        let (_temp, path) = folder(&[("remit.yaml", "")]);
+        File::options().write(true).open(path.join(NAME)).unwrap().set_len(LONGEST as u64 + 1).unwrap();
+        assert!(matches!(find(&path).unwrap_err(), FindError::TooLarge(_)));
+        File::options().write(true).open(path.join(NAME)).unwrap().set_len(LONGEST as u64).unwrap();
+        assert_eq!(find(&path).unwrap().text.len(), LONGEST);
+    }
+
+    #[test]
+    fn a_start_that_does_not_exist_is_an_error() {
+        let (_temp, path) = folder(&[("remit.yaml", "x")]);
+        assert!(matches!(find(&path.join("gone")).unwrap_err(), FindError::Unreadable { .. }));
+    }
+}

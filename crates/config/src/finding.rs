@@ -1,0 +1,72 @@
+//! Findings are collected, not returned at the first: a person mends a file once. Their number is bounded.
+
+use remit_core::path::escape;
+use remit_core::{Diagnostic, Place, Severity};
+
+/// After this many errors the rest of a file is not worth reading.
+const MOST: usize = 100;
+
+/// What has been found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    list: Vec<Diagnostic>,
+    more: usize,
+}
+
+impl Findings {
+    /// Keeps a finding; beyond [`MOST`] it is only counted.
+    pub(crate) fn push(&mut self, finding: Diagnostic) {
+        if self.list.len() < MOST {
+            self.list.push(finding);
+        } else {
+            self.more = self.more.saturating_add(1);
+        }
+    }
+
+    /// Keeps an error without help.
+    pub(crate) fn error(&mut self, code: &'static str, place: &Place, message: impl Into<String>) {
+        self.push(Diagnostic::error(code, place.clone(), message));
+    }
+
+    /// Keeps an error with a way out.
+    pub(crate) fn error_help(
+        &mut self,
+        code: &'static str,
+        place: &Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.push(Diagnostic::error(code, place.clone(), message).help(help));
+    }
+
+    /// Whether nothing was found.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// All findings in the order of the text.
+    pub(crate) fn into_list(mut self) -> Vec<Diagnostic> {
+        self.list.sort_by_key(|finding| (finding.place.line, finding.place.column));
+        if self.more > 0
+            && let Some(last) = self.list.last()
+        {
+            let place = last.place.clone();
+            self.list.push(Diagnostic::new(
+                Severity::Note,
+                "more-findings",
+                place,
+                format!("{} more findings are not shown", self.more),
+            ));
+        }
+        self.list
+    }
+}
+
+/// Input as it may stand in a message: one line, nothing that moves a terminal's cursor, at most 80
+/// characters, in backticks.
+pub(crate) fn shown(text: &str) -> String {
+    let mut chars = text.chars();
+    let head: String = chars.by_ref().take(80).collect();
+    let dots = if chars.next().is_some() { "…" } else { "" };
+    format!("`{}{dots}`", escape(head.as_bytes()))
+}

@@ -1,0 +1,181 @@
+//! The policy that a new workspace begins with.
+
+use crate::render::quoted;
+use crate::text::invisible;
+use remit_core::AgentName;
+use std::collections::BTreeSet;
+
+/// The name of the agent that `remit run -- CMD` starts.
+const DEFAULT: &str = "default";
+
+/// An agent CLI that is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentFound {
+    /// What the agent is to be called: `claude`.
+    pub name: String,
+    /// The adapter: `claude`.
+    pub cli: String,
+}
+
+/// What was found in the workspace and on the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// The agent CLIs.
+    pub agents: Vec<AgentFound>,
+    /// Languages of the work tree, in lower case: `rust`, `python`.
+    pub languages: Vec<String>,
+    /// Files and folders that exist and look secret, relative to the workspace; a folder ends with `/`.
+    pub secrets: Vec<String>,
+    /// Whether the workspace is a git checkout.
+    pub is_git: bool,
+}
+
+/// Names that hold secrets wherever they lie. `.env.*` is spelled out: it would also hide `.env.example` and
+/// its like, and nothing reopens a `none`.
+const SECRET_NAMES: [&str; 10] = [
+    ".env",
+    ".env.local",
+    ".env.*.local",
+    ".env.development",
+    ".env.staging",
+    ".env.production",
+    "id_rsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".netrc",
+];
+
+/// Writes a commented policy that fits the facts. It loads without findings and its own tests pass.
+pub fn propose(facts: &Facts) -> String {
+    let mut out = String::from(HEAD);
+    secrets(facts, &mut out);
+    agents(facts, &mut out);
+    out.push_str(MORE);
+    tests(facts, &mut out);
+    out
+}
+
+const HEAD: &str = r#"# What each coding agent may do here. People edit this file; agents cannot.
+# `remit check` reads it, `remit explain AGENT VERB PATH` says what it means.
+version: "1.0"
+root: host              # a leading "/" is the machine's root; `workspace` would make it this folder
+default_policy: deny    # what no rule covers is refused
+intents: off            # `require`: no change without declared work
+
+# A pattern means the path and all below it; "*" stays within a name, "**" crosses folders.
+# access: none | read | write | read-write | execute (reads too) | all
+
+"#;
+
+fn secrets(facts: &Facts, out: &mut String) {
+    out.push_str(
+        "# Out of bounds for everybody. A `none` is final: no narrower rule and no approval reopens it.\n",
+    );
+    out.push_str("# `.env.example` and its like stay readable, so `.env.*` is not written as one pattern.\n");
+    out.push_str("global_rules:\n");
+    let rule = |path: &str| format!("  - {{path: {}, access: none, for: all}}\n", quoted(path));
+    for name in SECRET_NAMES {
+        out.push_str(&rule(&format!("**/{name}")));
+    }
+    let python = facts.languages.iter().any(|language| language == "python");
+    if python {
+        out.push_str(
+            "  # Python's own list of certificate authorities is a .pem file: hiding all would break TLS.\n  # ",
+        );
+        out.push_str(rule("**/*.pem").trim_start());
+    } else {
+        out.push_str(&rule("**/*.pem"));
+    }
+    let covered = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        SECRET_NAMES.contains(&name)
+            || (name.starts_with(".env.") && name.ends_with(".local"))
+            || (!python && name.ends_with(".pem"))
+            || facts
+                .secrets
+                .iter()
+                .any(|other| other.ends_with('/') && other != path && path.starts_with(other))
+    };
+    let found: BTreeSet<&str> =
+        facts.secrets.iter().map(String::as_str).filter(|path| !covered(path)).collect();
+    if !found.is_empty() {
+        out.push_str("  # found here:\n");
+    }
+    for path in found {
+        match pattern(path) {
+            Some(pattern) => out.push_str(&rule(&pattern)),
+            None => {
+                let shown = remit_core::path::escape(path.as_bytes());
+                out.push_str(&format!("  # a path that no pattern can name, rename it: {shown}\n"));
+            }
+        }
+    }
+    out.push('\n');
+}
+
+/// A pattern that means exactly this path, or all below it for a folder.
+fn pattern(path: &str) -> Option<String> {
+    let relative = path.strip_prefix("./").unwrap_or(path);
+    let plain = relative.trim_end_matches('/');
+    let climbs = plain.split('/').any(|part| part == "..");
+    if plain.is_empty() || relative.starts_with('/') || climbs || plain.contains(invisible) {
+        return None;
+    }
+    let mut out = String::with_capacity(plain.len() + 3);
+    for c in plain.chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '$' | '!' | '~') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    if relative.ends_with('/') {
+        out.push_str("/**");
+    }
+    Some(out)
+}
+
+fn agents(facts: &Facts, out: &mut String) {
+    out.push_str(
+        "# One entry per agent; `remit run NAME` starts it. `all` includes running what was built.\n",
+    );
+    if !facts.languages.is_empty() {
+        let languages: Vec<&str> =
+            facts.languages.iter().map(String::as_str).filter(|name| !name.contains(invisible)).collect();
+        out.push_str(&format!("# Toolchains ({}) and system folders need no rule.\n", languages.join(", ")));
+    }
+    out.push_str("agents:\n");
+    let mut names = BTreeSet::from([DEFAULT]);
+    for agent in &facts.agents {
+        if AgentName::new(&agent.name).is_err() || agent.name == "all" || !names.insert(&agent.name) {
+            continue;
+        }
+        out.push_str(&format!("  {}:\n    cli: {}\n", quoted(&agent.name), quoted(&agent.cli)));
+        out.push_str("    permissions:\n      - {path: \".\", access: all}\n");
+    }
+    out.push_str("  default:            # any other command: `remit run -- CMD`\n");
+    out.push_str("    permissions:\n      - {path: \".\", access: all}\n\n");
+}
+
+const MORE: &str = r#"# To narrow an agent, write narrower rules, and what it may ask for at run time:
+#    permissions: [{path: "src/**", access: all}, {path: "docs/**", access: read}]
+#    requests: [{path: "migrations/**", access: read-write, answer: ask}]
+# To be asked before something happens:
+#    approvals: [{verb: delete, path: "migrations/**"}]
+
+"#;
+
+fn tests(facts: &Facts, out: &mut String) {
+    out.push_str("# What must come out, checked whenever this file is read.\ntests:\n");
+    let mut test = |verb: &str, path: &str, expect: &str| {
+        out.push_str(&format!(
+            "  - {{agent: default, verb: {verb}, path: {}, expect: {expect}}}\n",
+            quoted(path)
+        ));
+    };
+    test("write", "README.md", "allow");
+    test("read", ".env", "deny");
+    test("write", "remit.yaml", "deny");
+    if facts.is_git {
+        test("write", ".git/hooks/pre-commit", "deny");
+    }
+}

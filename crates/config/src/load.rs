@@ -1,0 +1,245 @@
+//! The whole document: text to [`PolicySource`].
+
+use crate::finding::{Findings, shown};
+use crate::nearest::hint;
+use crate::read::Fields;
+use crate::tree::{self, Node};
+use crate::{rules, team, text};
+use remit_core::{Diagnostic, Effect};
+use remit_policy::PolicySource;
+use remit_policy::source::{At, AuditSource, Base, For, Intents, LogAccess, Root, Sandbox, TestSource};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The version of the policy language.
+pub const VERSION: &str = "1.0";
+
+const KEYS: &[&str] = &[
+    "version",
+    "root",
+    "default_policy",
+    "allow_insecure_default",
+    "base",
+    "intents",
+    "sandbox",
+    "global_rules",
+    "roles",
+    "agents",
+    "agent_permissions",
+    "approvals",
+    "audit",
+    "tests",
+];
+
+pub(crate) const EFFECTS: &[(&str, Effect)] =
+    &[("allow", Effect::Allow), ("ask", Effect::Ask), ("deny", Effect::Deny)];
+pub(crate) const ROOTS: &[(&str, Root)] = &[("host", Root::Host), ("workspace", Root::Workspace)];
+pub(crate) const BASES: &[(&str, Base)] =
+    &[("standard", Base::Standard), ("minimal", Base::Minimal), ("none", Base::None)];
+pub(crate) const INTENTS: &[(&str, Intents)] =
+    &[("off", Intents::Off), ("advise", Intents::Advise), ("require", Intents::Require)];
+pub(crate) const SANDBOXES: &[(&str, Sandbox)] =
+    &[("enforce", Sandbox::Enforce), ("advisory", Sandbox::Advisory)];
+pub(crate) const LOGS: &[(&str, LogAccess)] = &[
+    ("all", LogAccess::All),
+    ("denied", LogAccess::Denied),
+    ("none", LogAccess::None),
+    ("true", LogAccess::All),
+    ("false", LogAccess::None),
+];
+
+/// Reads a policy from YAML or JSON. `file_name_to_show` stands in every place.
+///
+/// # Errors
+/// All that is wrong with the text, in its order: what is no YAML, unknown keys and words, names that are
+/// defined nowhere, repeated agents. Each finding is an error (the last may be a note that there are more),
+/// its place lies inside the text, or is the whole file.
+pub fn load(file_name_to_show: &str, text: &[u8]) -> Result<PolicySource, Vec<Diagnostic>> {
+    let file: Arc<str> = file_name_to_show.into();
+    let mut found = Findings::default();
+    let source = text::decode(&file, text, &mut found)
+        .and_then(|text| tree::parse(&file, text, &mut found))
+        .and_then(|root| document(file, &root, &mut found));
+    match source {
+        Some(source) if found.is_empty() => Ok(source),
+        _ => Err(found.into_list()),
+    }
+}
+
+fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicySource> {
+    let top = found.fields(root, "a policy", KEYS)?;
+    version(&top, found);
+    let word = |key: &str| (top.get(key), format!("`{key}`"));
+    let mut source = empty(file);
+    if let (Some(node), what) = word("root") {
+        source.root = found.word(node, &what, ROOTS);
+    }
+    if let (Some(node), what) = word("default_policy") {
+        source.default_policy = found.word(node, &what, EFFECTS);
+    }
+    if let (Some(node), what) = word("allow_insecure_default") {
+        source.allow_insecure_default = found.flag(node, &what).unwrap_or(false);
+    }
+    if let (Some(node), what) = word("base") {
+        source.base = found.word(node, &what, BASES).map_or(source.base, |at| at.value);
+    }
+    if let (Some(node), what) = word("intents") {
+        source.intents = found.word(node, &what, INTENTS).map_or(source.intents, |at| at.value);
+    }
+    if let (Some(node), what) = word("sandbox") {
+        source.sandbox = found.word(node, &what, SANDBOXES).map_or(source.sandbox, |at| at.value);
+    }
+    if let Some(node) = top.get("global_rules") {
+        source.global_rules = rules::global_rules(node, found);
+    }
+    if let Some(node) = top.get("roles") {
+        source.roles = team::roles(node, found);
+    }
+    for key in ["agents", "agent_permissions"] {
+        if let Some(node) = top.get(key) {
+            team::agents(node, key, &mut source.agents, found);
+        }
+    }
+    if let Some(node) = top.get("approvals") {
+        source.approvals = rules::approvals(node, found);
+    }
+    if let Some(node) = top.get("audit") {
+        source.audit = audit(node, found);
+    }
+    if let Some(node) = top.get("tests") {
+        source.tests = tests(node, found);
+    }
+    default_is_confirmed(&source, found);
+    names(&source, found);
+    Some(source)
+}
+
+/// A document that says nothing.
+pub(crate) fn empty(file: Arc<str>) -> PolicySource {
+    PolicySource {
+        file,
+        root: None,
+        default_policy: None,
+        allow_insecure_default: false,
+        base: Base::default(),
+        intents: Intents::default(),
+        sandbox: Sandbox::default(),
+        global_rules: Vec::new(),
+        roles: BTreeMap::new(),
+        agents: BTreeMap::new(),
+        approvals: Vec::new(),
+        audit: AuditSource::default(),
+        tests: Vec::new(),
+    }
+}
+
+fn version(top: &Fields<'_>, found: &mut Findings) {
+    let help = format!("write `version: \"{VERSION}\"`");
+    let Some(node) = top.get("version") else {
+        found.error_help("missing-key", top.place, "a policy has no `version`, and needs one", help);
+        return;
+    };
+    if let Some(text) = found.text(node, "`version`")
+        && text.value != VERSION
+    {
+        let message = format!("the version {} is not known", shown(&text.value));
+        found.error_help("unknown-version", &text.place, message, help);
+    }
+}
+
+fn audit(node: &Node, found: &mut Findings) -> AuditSource {
+    let mut audit = AuditSource::default();
+    let keys = ["log_access_attempts", "log_file", "alert_on_violation", "alert"];
+    let Some(fields) = found.fields(node, "`audit`", &keys) else { return audit };
+    if let Some(node) = fields.get("log_access_attempts") {
+        let word = found.word(node, "`audit.log_access_attempts`", LOGS);
+        audit.log_access_attempts = word.map(|at| at.value).unwrap_or_default();
+    }
+    if let Some(node) = fields.get("log_file") {
+        audit.log_file = found.filled(node, "`audit.log_file`");
+    }
+    if let Some(node) = fields.get("alert_on_violation") {
+        audit.alert_on_violation = found.flag(node, "`audit.alert_on_violation`").unwrap_or(false);
+    }
+    if let Some(node) = fields.get("alert")
+        && let Some(alert) = found.fields(node, "`audit.alert`", &["command"])
+        && let Some(node) = found.needed(&alert, "command", "`audit.alert`")
+    {
+        audit.alert_command = found.texts(node, "`audit.alert.command`");
+    }
+    audit
+}
+
+fn tests(node: &Node, found: &mut Findings) -> Vec<TestSource> {
+    let mut tests = Vec::new();
+    for (index, item) in found.items(node, "`tests`").iter().enumerate() {
+        let id = format!("tests[{index}]");
+        let what = format!("`{id}`");
+        let Some(fields) = found.fields(item, &what, &["agent", "verb", "path", "expect"]) else { continue };
+        let agent = found
+            .needed(&fields, "agent", &what)
+            .and_then(|node| found.filled(node, &format!("`{id}.agent`")));
+        let verb = found.needed(&fields, "verb", &what).and_then(|node| rules::verb(node, &id, found));
+        let path =
+            found.needed(&fields, "path", &what).and_then(|node| found.filled(node, &format!("`{id}.path`")));
+        let expect = found
+            .needed(&fields, "expect", &what)
+            .and_then(|node| found.word(node, &format!("`{id}.expect`"), EFFECTS));
+        if let (Some(agent), Some(verb), Some(path), Some(expect)) = (agent, verb, path, expect) {
+            tests.push(TestSource { agent, verb, path, expect });
+        }
+    }
+    tests
+}
+
+/// A default other than deny opens everything that nobody thought of, so it is said twice.
+fn default_is_confirmed(source: &PolicySource, found: &mut Findings) {
+    if let Some(default) = &source.default_policy
+        && default.value != Effect::Deny
+        && !source.allow_insecure_default
+    {
+        found.error_help(
+            "insecure-default",
+            &default.place,
+            format!("`default_policy: {}` opens every path that no rule covers", default.value),
+            "write `default_policy: deny`, or confirm with `allow_insecure_default: true`",
+        );
+    }
+}
+
+/// Every name that is used must be defined.
+fn names(source: &PolicySource, found: &mut Findings) {
+    let agents: Vec<&str> = source.agents.keys().map(String::as_str).collect();
+    let roles: Vec<&str> = source.roles.keys().map(String::as_str).collect();
+    let both: Vec<&str> = agents.iter().chain(&roles).copied().collect();
+    for (rule, whom) in &source.global_rules {
+        let For::These(names) = whom else { continue };
+        for name in names {
+            let (agent, role) =
+                (source.agents.contains_key(&name.value), source.roles.contains_key(&name.value));
+            if agent && role {
+                let message = format!(
+                    "{} is an agent and a role, and `{}` could mean either",
+                    shown(&name.value),
+                    rule.id
+                );
+                found.error_help("ambiguous-name", &name.place, message, "rename one of the two");
+            } else if !agent && !role {
+                unknown(name, "agent or role", &both, found);
+            }
+        }
+    }
+    let of_roles = source.roles.values().flat_map(|role| &role.extends);
+    let of_agents = source.agents.values().flat_map(|agent| &agent.roles);
+    for name in of_roles.chain(of_agents).filter(|name| !source.roles.contains_key(&name.value)) {
+        unknown(name, "role", &roles, found);
+    }
+    for test in source.tests.iter().filter(|test| !source.agents.contains_key(&test.agent.value)) {
+        unknown(&test.agent, "agent", &agents, found);
+    }
+}
+
+fn unknown(name: &At<String>, what: &str, known: &[&str], found: &mut Findings) {
+    let message = format!("there is no {what} {}", shown(&name.value));
+    found.error_help("unknown-name", &name.place, message, hint(&name.value, known));
+}

@@ -1,0 +1,251 @@
+//! The kernel's name for a path: links followed one by one, dots taken after links, as `open()` does it.
+
+use remit_core::{AbsPath, PathError};
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// How many links the kernel follows in one path.
+const MOST_LINKS: usize = 40;
+
+/// What a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing, or nothing that this process can see.
+    Absent,
+    /// A folder.
+    Folder,
+    /// A file, device, socket, pipe, or a link that was not followed.
+    Other,
+}
+
+/// A path by its canonical name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The canonical name. Below the deepest folder that exists, the rest as it was asked for.
+    pub path: AbsPath,
+    /// What stands there.
+    pub kind: Kind,
+}
+
+/// Why a path has no canonical name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    /// It is not a path.
+    #[error("{0}")]
+    Path(#[from] PathError),
+    /// Links lead in a circle.
+    #[error("it leads through more than {MOST_LINKS} links")]
+    Loop,
+    /// `~` was asked for, and no home folder is known.
+    #[error("no home folder is known")]
+    NoHome,
+    /// It is the empty string.
+    #[error("it is empty")]
+    Empty,
+    /// The file system answered with an error.
+    #[error("{0}")]
+    Io(String),
+}
+
+/// Names files as the kernel does.
+pub trait Resolver: Send + Sync {
+    /// The canonical name of an absolute path, which may have dots, doubled slashes and links in it. A link
+    /// in the last place is followed if `follow`, or if a slash comes after it. What cannot be seen (absent,
+    /// below a file, in a folder that may not be searched) keeps the name that was asked for.
+    fn resolve(&self, path: &[u8], follow: bool) -> Result<Resolved, ResolveError>;
+
+    /// The home folder, for `~`.
+    fn home(&self) -> Option<&AbsPath>;
+}
+
+/// The real file system.
+#[derive(Debug, Clone)]
+pub struct Files {
+    /// The home folder, for `~`.
+    pub home: Option<AbsPath>,
+}
+
+impl Resolver for Files {
+    fn resolve(&self, path: &[u8], follow: bool) -> Result<Resolved, ResolveError> {
+        Walk::default().run(path, follow)
+    }
+    fn home(&self) -> Option<&AbsPath> {
+        self.home.as_ref()
+    }
+}
+
+/// One walk from the root.
+#[derive(Default)]
+struct Walk {
+    /// Components that are resolved.
+    done: Vec<Vec<u8>>,
+    /// Components to come, the next one last.
+    todo: Vec<Vec<u8>>,
+    links: usize,
+    /// How many components were resolved where the walk left what exists.
+    gone_at: Option<usize>,
+}
+
+impl Walk {
+    fn run(mut self, path: &[u8], follow: bool) -> Result<Resolved, ResolveError> {
+        if path.first() != Some(&b'/') {
+            return Err(PathError::Relative.into());
+        }
+        if path.contains(&0) {
+            return Err(PathError::Nul.into());
+        }
+        self.push(path);
+        let mut kind = Kind::Folder;
+        while let Some(part) = self.todo.pop() {
+            match part.as_slice() {
+                b"." => {}
+                b".." => {
+                    self.done.pop();
+                    if self.gone_at.is_some_and(|at| self.done.len() <= at) {
+                        self.gone_at = None;
+                    }
+                    kind = if self.gone_at.is_some() { Kind::Absent } else { Kind::Folder };
+                }
+                _ => kind = self.step(part, follow)?,
+            }
+        }
+        Ok(Resolved { path: AbsPath::new(join(&self.done))?, kind })
+    }
+
+    /// Takes one name: looks at it, and follows it if it is a link.
+    fn step(&mut self, part: Vec<u8>, follow: bool) -> Result<Kind, ResolveError> {
+        self.done.push(part);
+        if self.gone_at.is_some() {
+            return Ok(Kind::Absent);
+        }
+        let here = join(&self.done);
+        let here = Path::new(OsStr::from_bytes(&here));
+        let kind = match std::fs::symlink_metadata(here) {
+            Ok(meta) if meta.is_symlink() => return self.link(here, follow),
+            Ok(meta) if meta.is_dir() => Kind::Folder,
+            Ok(_) => Kind::Other,
+            Err(e) if out_of_sight(e.kind()) => {
+                self.gone_at = Some(self.done.len().saturating_sub(1));
+                Kind::Absent
+            }
+            Err(e) => return Err(ResolveError::Io(e.to_string())),
+        };
+        Ok(kind)
+    }
+
+    fn link(&mut self, here: &Path, follow: bool) -> Result<Kind, ResolveError> {
+        if self.todo.is_empty() && !follow {
+            return Ok(Kind::Other);
+        }
+        self.links = self.links.saturating_add(1);
+        if self.links > MOST_LINKS {
+            return Err(ResolveError::Loop);
+        }
+        let target =
+            std::fs::read_link(here).map_err(|e| ResolveError::Io(e.to_string()))?.into_os_string().into_vec();
+        self.done.pop();
+        if target.first() == Some(&b'/') {
+            self.done.clear();
+        }
+        self.push(&target);
+        Ok(Kind::Folder)
+    }
+
+    /// Puts the components of `path` before those to come. A slash at the end stays as a `.`, since it makes
+    /// the kernel follow a link before it.
+    fn push(&mut self, path: &[u8]) {
+        if path.last() == Some(&b'/') {
+            self.todo.push(b".".to_vec());
+        }
+        self.todo.extend(path.split(|b| *b == b'/').filter(|c| !c.is_empty()).rev().map(<[u8]>::to_vec));
+    }
+}
+
+fn out_of_sight(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+}
+
+fn join(parts: &[Vec<u8>]) -> Vec<u8> {
+    if parts.is_empty() {
+        return b"/".to_vec();
+    }
+    let mut out = Vec::new();
+    for part in parts {
+        out.push(b'/');
+        out.extend_from_slice(part);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    struct Tree {
+        _dir: tempfile::TempDir,
+        root: String,
+    }
+
+    fn tree() -> Tree {
+        let dir = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(dir.path()).unwrap().to_str().unwrap().to_owned();
+        std::fs::create_dir_all(format!("{root}/real/deep")).unwrap();
+        std::fs::write(format!("{root}/real/file"), "x").unwrap();
+        symlink("real/deep", format!("{root}/door")).unwrap();
+        symlink("real/file", format!("{root}/alias")).unwrap();
+        symlink("/nowhere/at/all", format!("{root}/dangling")).unwrap();
+        symlink("b", format!("{root}/a")).unwrap();
+        symlink("a", format!("{root}/b")).unwrap();
+        Tree { _dir: dir, root }
+    }
+
+    fn at(tree: &Tree, path: &str, follow: bool) -> Result<(String, Kind), ResolveError> {
+        Files { home: None }
+            .resolve(format!("{}/{path}", tree.root).as_bytes(), follow)
+            .map(|r| (r.path.to_string().replace(&tree.root, ""), r.kind))
+    }
+
+    #[test]
+    fn dots_after_a_link_are_taken_where_the_link_leads() {
+        let t = tree();
+        assert_eq!(at(&t, "door/../file", true), Ok(("/real/file".into(), Kind::Other)));
+        assert_eq!(at(&t, "door/.././/file", true), Ok(("/real/file".into(), Kind::Other)));
+    }
+
+    #[test]
+    fn a_last_link_is_followed_for_writes_and_not_for_removal() {
+        let t = tree();
+        assert_eq!(at(&t, "alias", true), Ok(("/real/file".into(), Kind::Other)));
+        assert_eq!(at(&t, "alias", false), Ok(("/alias".into(), Kind::Other)));
+        assert_eq!(at(&t, "door/", false), Ok(("/real/deep".into(), Kind::Folder)));
+        assert_eq!(at(&t, "dangling", true), Ok(("/nowhere/at/all".into(), Kind::Absent)));
+    }
+
+    #[test]
+    fn what_does_not_exist_keeps_its_name_below_what_does() {
+        let t = tree();
+        assert_eq!(at(&t, "door/new/file", true), Ok(("/real/deep/new/file".into(), Kind::Absent)));
+        assert_eq!(at(&t, "real/file/below", true), Ok(("/real/file/below".into(), Kind::Absent)));
+        // A folder that is made by the same command: the way back leads through what exists.
+        assert_eq!(at(&t, "new/../alias", true), Ok(("/real/file".into(), Kind::Other)));
+    }
+
+    #[test]
+    fn a_circle_of_links_is_an_error_and_not_a_hang() {
+        let t = tree();
+        assert_eq!(at(&t, "a", true), Err(ResolveError::Loop));
+        assert_eq!(at(&t, "a/x", false), Err(ResolveError::Loop));
+    }
+
+    #[test]
+    fn what_is_no_absolute_path_is_refused() {
+        let files = Files { home: None };
+        assert_eq!(files.resolve(b"x", true), Err(PathError::Relative.into()));
+        assert_eq!(files.resolve(b"/x\0y", true), Err(PathError::Nul.into()));
+        assert_eq!(files.resolve(b"/../..", true).unwrap().path, AbsPath::root());
+        assert!(files.resolve(format!("/{}", "x".repeat(5000)).as_bytes(), true).is_err());
+    }
+}

@@ -1,0 +1,270 @@
+//! Reading words: quotes, escapes, expansions, here-documents. Never looks back, so its work is bounded by
+//! the text and the depth.
+
+use super::parse::{End, Parser};
+use super::word::{Word, ansi_c};
+
+/// A here-document whose body comes after the next newline.
+pub(super) struct Heredoc {
+    pub(super) delimiter: Vec<u8>,
+    pub(super) strip_tabs: bool,
+}
+
+/// What ends a word.
+pub(super) fn is_meta(b: u8) -> bool {
+    matches!(b, b' ' | b'\t' | b'\n' | b';' | b'|' | b'&' | b'(' | b')' | b'<' | b'>')
+}
+
+impl Parser<'_> {
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
+        self.text.get(self.at.saturating_add(ahead)).copied()
+    }
+
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.at = self.at.saturating_add(bytes).min(self.text.len());
+    }
+
+    pub(super) fn eat(&mut self, what: &[u8]) -> bool {
+        let there = self.text.get(self.at..).unwrap_or_default().starts_with(what);
+        if there {
+            self.skip(what.len());
+        }
+        there
+    }
+
+    /// Blanks, continued lines and, where a word could begin, a comment.
+    pub(super) fn blanks(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r') => self.skip(1),
+                Some(b'\\') if self.peek_at(1) == Some(b'\n') => self.skip(2),
+                Some(b'#') => {
+                    while self.peek().is_some_and(|b| b != b'\n') {
+                        self.skip(1);
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// A newline, and the here-documents that wait for it.
+    pub(super) fn newline(&mut self) {
+        self.skip(1);
+        for doc in std::mem::take(&mut self.heredocs) {
+            while self.at < self.text.len() {
+                let rest = self.text.get(self.at..).unwrap_or_default();
+                let length = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+                let mut line = rest.get(..length).unwrap_or_default();
+                self.skip(length.saturating_add(1));
+                while let (true, Some((b'\t', tail))) = (doc.strip_tabs, line.split_first()) {
+                    line = tail;
+                }
+                if line == doc.delimiter {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The delimiter of a here-document: its quotes are taken off, nothing in it expands.
+    pub(super) fn delimiter(&mut self) -> Vec<u8> {
+        self.blanks();
+        let mut out = Vec::new();
+        let mut quote = None;
+        while let Some(b) = self.peek() {
+            match (quote, b) {
+                (None, b'\'' | b'"') => quote = Some(b),
+                (Some(q), b) if q == b => quote = None,
+                (None, b'\\') => {
+                    self.skip(1);
+                    out.extend(self.peek());
+                }
+                (None, b) if is_meta(b) => break,
+                (_, b) => out.push(b),
+            }
+            self.skip(1);
+        }
+        out
+    }
+
+    /// One word; empty and unquoted if none begins here.
+    pub(super) fn word(&mut self) -> Word {
+        let mut word = Word { tilde: self.peek() == Some(b'~'), ..Word::default() };
+        // Braces expand only if a comma or two dots stand between them.
+        let (mut open, mut parted) = (false, false);
+        while let Some(b) = self.peek() {
+            match b {
+                b if is_meta(b) => break,
+                b'\\' => {
+                    self.skip(1);
+                    if self.peek() != Some(b'\n') {
+                        word.bytes.extend(self.peek());
+                        word.quoted = true;
+                    }
+                    self.skip(1);
+                }
+                b'\'' => self.single(&mut word),
+                b'"' => self.double(&mut word),
+                b'$' => self.dollar(&mut word, false),
+                b'`' => self.backtick(&mut word),
+                b => {
+                    word.expands |= matches!(b, b'*' | b'?' | b'[') || (b == b'}' && open && parted);
+                    open |= b == b'{';
+                    parted |= open && (b == b',' || (b == b'.' && self.peek_at(1) == Some(b'.')));
+                    word.bytes.push(b);
+                    self.skip(1);
+                }
+            }
+        }
+        word
+    }
+
+    fn single(&mut self, word: &mut Word) {
+        word.quoted = true;
+        self.skip(1);
+        while let Some(b) = self.peek() {
+            self.skip(1);
+            if b == b'\'' {
+                return;
+            }
+            word.bytes.push(b);
+        }
+    }
+
+    fn double(&mut self, word: &mut Word) {
+        word.quoted = true;
+        self.skip(1);
+        while let Some(b) = self.peek() {
+            match b {
+                b'"' => return self.skip(1),
+                b'\\' => {
+                    match self.peek_at(1) {
+                        Some(b'\n') => {}
+                        Some(c @ (b'$' | b'`' | b'"' | b'\\')) => word.bytes.push(c),
+                        next => {
+                            word.bytes.push(b'\\');
+                            word.bytes.extend(next);
+                        }
+                    }
+                    self.skip(2);
+                }
+                b'$' => self.dollar(word, true),
+                b'`' => self.backtick(word),
+                b => {
+                    word.bytes.push(b);
+                    self.skip(1);
+                }
+            }
+        }
+    }
+
+    /// `$` and what belongs to it.
+    fn dollar(&mut self, word: &mut Word, quoted: bool) {
+        self.skip(1);
+        match self.peek() {
+            Some(b'\'') if !quoted => {
+                self.skip(1);
+                let (text, took) = ansi_c(self.text.get(self.at..).unwrap_or_default());
+                word.bytes.extend(text);
+                word.quoted = true;
+                self.skip(took);
+            }
+            Some(b'"') if !quoted => self.double(word),
+            Some(b'(') => {
+                word.expands = true;
+                self.skip(1);
+                if !self.arithmetic() {
+                    self.nested(End::Paren);
+                }
+            }
+            Some(b'{') => {
+                word.expands = true;
+                self.skip(1);
+                self.parameter(quoted);
+            }
+            Some(b) if b.is_ascii_alphanumeric() || matches!(b, b'_' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => {
+                word.expands = true;
+                self.skip(1);
+                if b.is_ascii_alphabetic() || b == b'_' {
+                    while self.peek().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') {
+                        self.skip(1);
+                    }
+                }
+            }
+            _ => word.bytes.push(b'$'),
+        }
+    }
+
+    /// `((…))` from its second parenthesis on, if it is arithmetic and not a subshell in a subshell.
+    pub(super) fn arithmetic(&mut self) -> bool {
+        if self.peek() != Some(b'(') {
+            return false;
+        }
+        let mut depth = 1usize;
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        for (i, b) in rest.iter().enumerate() {
+            match b {
+                b'(' => depth = depth.saturating_add(1),
+                b')' if depth > 2 => depth = depth.saturating_sub(1),
+                b')' => {
+                    let closes = rest.get(i.saturating_add(1)) == Some(&b')');
+                    if closes {
+                        self.skip(i.saturating_add(2));
+                    }
+                    return closes;
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// `${…}` from after its brace: only commands in it are of interest.
+    fn parameter(&mut self, quoted: bool) {
+        if !self.deeper() {
+            return;
+        }
+        let mut lost = Word::default();
+        while let Some(b) = self.peek() {
+            match b {
+                b'}' => {
+                    self.skip(1);
+                    break;
+                }
+                b'\\' => self.skip(2),
+                b'\'' if !quoted => self.single(&mut lost),
+                b'"' => self.double(&mut lost),
+                b'$' => self.dollar(&mut lost, quoted),
+                b'`' => self.backtick(&mut lost),
+                _ => self.skip(1),
+            }
+        }
+        self.shallower();
+    }
+
+    /// A command between backticks: its own backslashes come off before it is read.
+    fn backtick(&mut self, word: &mut Word) {
+        word.expands = true;
+        self.skip(1);
+        let mut inner = Vec::new();
+        while let Some(b) = self.peek() {
+            self.skip(1);
+            match b {
+                b'`' => break,
+                b'\\' if matches!(self.peek(), Some(b'`' | b'\\' | b'$')) => {
+                    inner.extend(self.peek());
+                    self.skip(1);
+                }
+                b => inner.push(b),
+            }
+        }
+        let dir = self.dir.clone();
+        self.script(&inner);
+        self.dir = dir;
+    }
+}

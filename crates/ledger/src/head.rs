@@ -1,0 +1,111 @@
+//! The head: a small file of fixed size that says where the ledger ends. It is written after the line that it
+//! counts, so it may be one step behind after a kill; it is never ahead of what was written.
+//!
+//! ```text
+//! "REMITHD1" ‖ segment ‖ length ‖ next ‖ hash ‖ checksum          numbers: 8 bytes, greatest first; 96 bytes in all
+//! checksum = SHA-256("remit/ledger/head/v1\0" ‖ what stands before it)
+//! ```
+
+use crate::Hash;
+
+const SCHEME: &[u8; 8] = b"REMITHD1";
+
+/// How many bytes a head has.
+pub const BYTES: usize = 96;
+
+/// Where the ledger ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The segment that is written to, from 1.
+    pub segment: u64,
+    /// How many bytes of it are chained lines.
+    pub length: u64,
+    /// The number that the next line gets.
+    pub next: u64,
+    /// The hash of the last line, or what stands before the first.
+    pub hash: Hash,
+}
+
+/// Why bytes are not a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeadError {
+    /// Too short or too long, or of a scheme that this program does not know.
+    #[error("not the head of a ledger")]
+    Shape,
+    /// The checksum is another one.
+    #[error("the checksum of the head is wrong")]
+    Checksum,
+}
+
+impl Head {
+    /// The head of a ledger without records.
+    pub fn empty(genesis: Hash) -> Self {
+        Self { segment: 1, length: 0, next: 1, hash: genesis }
+    }
+
+    /// The bytes of the file.
+    pub fn encode(&self) -> [u8; BYTES] {
+        let mut out = [0; BYTES];
+        let numbers = [self.segment, self.length, self.next].map(u64::to_be_bytes);
+        let body = SCHEME.iter().chain(numbers.iter().flatten()).chain(&self.hash.0);
+        for (to, from) in out.iter_mut().zip(body) {
+            *to = *from;
+        }
+        let sum = out.first_chunk::<64>().map_or([0; 32], |body| checksum(body));
+        if let Some(tail) = out.last_chunk_mut::<32>() {
+            *tail = sum;
+        }
+        out
+    }
+
+    /// Takes the bytes of the file.
+    pub fn decode(bytes: &[u8]) -> Result<Self, HeadError> {
+        let (body, sum) = bytes.split_first_chunk::<64>().ok_or(HeadError::Shape)?;
+        let (scheme, rest) = body.split_first_chunk::<8>().ok_or(HeadError::Shape)?;
+        if scheme != SCHEME || sum.len() != 32 {
+            return Err(HeadError::Shape);
+        }
+        if *sum != checksum(body) {
+            return Err(HeadError::Checksum);
+        }
+        let (segment, rest) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
+        let (length, rest) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
+        let (next, hash) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
+        Ok(Self {
+            segment: u64::from_be_bytes(*segment),
+            length: u64::from_be_bytes(*length),
+            next: u64::from_be_bytes(*next),
+            hash: Hash(hash.try_into().map_err(|_| HeadError::Shape)?),
+        })
+    }
+}
+
+fn checksum(body: &[u8; 64]) -> [u8; 32] {
+    Hash::of(&[b"remit/ledger/head/v1\0", body]).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: Head = Head { segment: 2, length: 77, next: u64::MAX, hash: Hash([9; 32]) };
+
+    #[test]
+    fn a_head_survives_and_any_flipped_bit_is_seen() {
+        let bytes = HEAD.encode();
+        assert_eq!(Head::decode(&bytes), Ok(HEAD));
+        for at in 0..BYTES * 8 {
+            let mut bytes = bytes;
+            bytes[at / 8] ^= 1 << (at % 8);
+            assert!(Head::decode(&bytes).is_err(), "bit {at}");
+        }
+    }
+
+    #[test]
+    fn a_head_has_one_length() {
+        let bytes = HEAD.encode();
+        assert_eq!(Head::decode(&bytes[..95]), Err(HeadError::Shape));
+        assert_eq!(Head::decode(&[bytes.as_slice(), b"0"].concat()), Err(HeadError::Shape));
+        assert_eq!(Head::decode(b""), Err(HeadError::Shape));
+    }
+}

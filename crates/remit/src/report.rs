@@ -1,0 +1,202 @@
+//! Every failure's words, hints and exit code: the one table at the rim. Data goes to standard output, talk to
+//! standard error.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use remit_core::{Diagnostic, Exit, Place, Severity};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::Write;
+
+/// Why a command ends without doing what was asked.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    message: String,
+    causes: Vec<String>,
+    hints: Vec<String>,
+    findings: Vec<Diagnostic>,
+    texts: Texts,
+}
+
+/// The texts of files that findings point into, by the name under which they are shown.
+pub type Texts = BTreeMap<String, String>;
+
+impl Failure {
+    /// A failure with a message: a lowercase fragment.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        let (causes, hints, findings) = (Vec::new(), Vec::new(), Vec::new());
+        Self { exit, message: message.into(), causes, hints, findings, texts: Texts::new() }
+    }
+
+    /// A failure with the error that caused it.
+    pub fn because(exit: Exit, message: impl Into<String>, error: &dyn Error) -> Self {
+        let mut failure = Self::new(exit, message);
+        let mut next = Some(error);
+        while let Some(error) = next {
+            failure.causes.push(error.to_string());
+            next = error.source();
+        }
+        failure
+    }
+
+    /// The same with a way out.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The same with findings in files.
+    #[must_use]
+    pub fn findings(mut self, findings: Vec<Diagnostic>, texts: Texts) -> Self {
+        self.findings = findings;
+        self.texts = texts;
+        self
+    }
+
+    /// Writes the failure to standard error.
+    pub fn show(&self) {
+        show_findings(&self.findings, &self.texts);
+        let mut text = format!("{ERROR}error{ERROR:#}: {}\n", self.message);
+        for cause in &self.causes {
+            text.push_str(&format!("  because: {cause}\n"));
+        }
+        for hint in &self.hints {
+            text.push_str(&format!("{HINT}hint{HINT:#}: {hint}\n"));
+        }
+        talk(&text);
+    }
+}
+
+const fn colour(colour: anstyle::AnsiColor) -> anstyle::Style {
+    anstyle::Style::new().fg_color(Some(anstyle::Color::Ansi(colour)))
+}
+
+/// For errors and refusals.
+pub const ERROR: anstyle::Style = colour(anstyle::AnsiColor::Red).bold();
+/// For what was allowed and is well.
+pub const OK: anstyle::Style = colour(anstyle::AnsiColor::Green);
+/// For what waits for a person, and warnings.
+pub const WAIT: anstyle::Style = colour(anstyle::AnsiColor::Yellow);
+/// For the way out.
+pub const HINT: anstyle::Style = colour(anstyle::AnsiColor::Cyan);
+/// For what matters less.
+pub const DIM: anstyle::Style = anstyle::Style::new().dimmed();
+/// For headings.
+pub const BOLD: anstyle::Style = anstyle::Style::new().bold();
+
+/// The style of an answer.
+pub fn style_of(effect: remit_core::Effect) -> anstyle::Style {
+    match effect {
+        remit_core::Effect::Allow => OK,
+        remit_core::Effect::Ask => WAIT,
+        remit_core::Effect::Deny => ERROR,
+    }
+}
+
+/// Writes talk to standard error; colour only where it is shown. A closed standard error has no reader whom
+/// it could be told.
+pub fn talk(text: &str) {
+    drop(anstream::stderr().lock().write_all(text.as_bytes()));
+}
+
+/// Writes data to standard output.
+pub fn say(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| {
+        Failure::because(Exit::Io, "cannot write to standard output", &e)
+    })
+}
+
+/// One JSON object a line on standard output.
+pub fn say_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value)
+        .map_err(|e| Failure::because(Exit::Io, "cannot write the answer as JSON", &e))?;
+    say(&(text + "\n"))
+}
+
+/// Writes findings with the lines that they point at.
+pub fn show_findings(findings: &[Diagnostic], texts: &Texts) {
+    let renderer = Renderer::styled().decor_style(DecorStyle::Unicode);
+    for finding in findings {
+        let level = match finding.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let mut group = level.primary_title(finding.message.as_str()).id(finding.code).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
+        for (index, (place, label)) in places(finding).enumerate() {
+            let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+            if let Some(text) = texts.get(&*place.file)
+                && let Some(span) = span(text, place)
+            {
+                let annotation = kind.span(span).label(label);
+                group = group.element(Snippet::source(text.as_str()).path(&*place.file).annotation(annotation));
+            } else {
+                group = group.element(Level::NOTE.message(format!("at {place} {label}")));
+            }
+        }
+        if let Some(help) = &finding.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        talk(&(renderer.render(&[group]) + "\n\n"));
+    }
+}
+
+fn places(finding: &Diagnostic) -> impl Iterator<Item = (&Place, &str)> {
+    let related = finding.related.iter().map(|(place, label)| (place, label.as_str()));
+    std::iter::once((&finding.place, "")).chain(related)
+}
+
+/// The bytes of a text that a place underlines.
+fn span(text: &str, place: &Place) -> Option<std::ops::Range<usize>> {
+    let line = usize::try_from(place.line).ok()?.checked_sub(1)?;
+    let from: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+    let row = text.get(from..)?.lines().next().unwrap_or_default();
+    let at = |column: usize| row.char_indices().nth(column).map_or(row.len(), |(index, _)| index);
+    let first = usize::try_from(place.column).ok()?.saturating_sub(1);
+    let last = first.saturating_add(usize::try_from(place.width).ok()?.max(1));
+    Some(from + at(first)..from + at(last))
+}
+
+/// A table of columns, as wide as their widest cell; the last one is not padded.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        for (index, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            out.push_str(cell);
+            if index + 1 < row.len() {
+                let gap = width.saturating_sub(cell.chars().count()) + 2;
+                out.extend(std::iter::repeat_n(' ', gap));
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_becomes_the_bytes_that_it_underlines() {
+        let text = "a: ä\nbb: cc\n";
+        let place = |line, column, width| Place { file: "f".into(), line, column, width };
+        assert_eq!(span(text, &place(1, 4, 1)), Some(3..5));
+        assert_eq!(span(text, &place(2, 5, 2)), Some(10..12));
+        assert_eq!(span(text, &place(2, 50, 9)), Some(12..12));
+        assert_eq!(span(text, &place(0, 0, 1)), None);
+    }
+
+    #[test]
+    fn columns_line_up_and_the_last_has_no_tail() {
+        let rows = [vec!["a".to_owned(), "b".to_owned()], vec!["long".to_owned(), "c".to_owned()]];
+        assert_eq!(table(&rows), "a     b\nlong  c\n");
+    }
+}

@@ -1,0 +1,47 @@
+//! What the planner asks of a policy.
+
+use remit_core::{AbsPath, Rule};
+use remit_policy::Access;
+use std::sync::Arc;
+
+/// Which paths a rule speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Where {
+    /// One path and all below it.
+    Path(AbsPath),
+    /// Paths by wildcard.
+    Wild {
+        /// The folder above which it says nothing.
+        prefix: AbsPath,
+        /// How many components a match has at most; none: any number.
+        depth: Option<usize>,
+    },
+}
+
+/// One rule that binds the agent.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// Which paths.
+    pub place: Where,
+    /// What it says of them; what holds in the end is [`Rules::access`].
+    pub access: Access,
+    /// The rule, to be named.
+    pub rule: Arc<Rule>,
+    /// Whether it is part of what every session has, and not a person's rule.
+    pub base: bool,
+    /// Whether a person wrote it as a folder: `x/`, `x/*` or `x/**`.
+    pub folder: bool,
+}
+
+/// A compiled policy of one agent, as far as planning needs it.
+pub trait Rules {
+    /// What the path rules grant for a path.
+    fn access(&self, path: &AbsPath) -> Access;
+    /// Every rule that binds the agent, in any order.
+    fn points(&self) -> Vec<Point>;
+    /// Whether the rule at this index of [`Rules::points`] speaks of the path.
+    fn matches(&self, point: usize, path: &AbsPath) -> bool;
+    /// A quick no: whether a path whose last component is `name` could be one whose parent the rule does not
+    /// speak of, while it speaks of the path. Answering yes is always right.
+    fn may_match(&self, point: usize, name: &[u8]) -> bool;
+}

@@ -1,0 +1,174 @@
+//! Answers tool calls: every effort of a call is decided, the most restrictive answer counts, and the answer
+//! is in the ledger before it is given. The same desk serves the session's socket and a hook outside a session.
+
+use crate::calls::{Control, OpenCall};
+use crate::recorder::{Recorder, in_call, now};
+use crate::words;
+use remit_core::wire::{self, Answer, Effort, Moment, Request, ToolCall, Verdict};
+use remit_core::{Action, CallId, Decision, Effect, Object};
+use remit_ledger::{Door, Event, Record};
+use remit_policy::{Facts, Policy, decide};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many answered calls are remembered, so that a call announced by two hooks is recorded once.
+const REMEMBERED: usize = 4096;
+
+/// Tells the gate that a call begins or ends; an error is the caller's denial.
+pub type Tell = Box<dyn Fn(&Control) -> Result<(), String> + Send + Sync>;
+
+/// Answers for one actor.
+pub struct Desk {
+    policy: Arc<Policy>,
+    recorder: Recorder,
+    tell: Option<Tell>,
+    answered: Mutex<BTreeMap<CallId, Verdict>>,
+}
+
+impl Desk {
+    /// For an actor; `tell` leads to the gate, if there is one.
+    pub fn new(policy: Arc<Policy>, recorder: Recorder, tell: Option<Tell>) -> Self {
+        Self { policy, recorder, tell, answered: Mutex::default() }
+    }
+
+    /// The recorder.
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Answers a request. Whatever cannot be served answers `Failed`, which the asker treats as a denial.
+    pub fn answer(&self, request: &Request) -> Answer {
+        let (Request::Call { version, .. } | Request::Done { version, .. } | Request::Moment { version, .. }) = request;
+        if *version != wire::VERSION {
+            return Answer::Failed {
+                why: format!("the hook speaks version {version} of the session's wire, the session {}; restart the session", wire::VERSION),
+            };
+        }
+        let answered = match request {
+            Request::Call { host, conversation, call, .. } => {
+                self.call(host, conversation.as_deref(), call).map(Answer::Verdict)
+            }
+            Request::Done { id, ok, .. } => self.done(id, *ok),
+            Request::Moment { host, conversation, moment, subagent, .. } => {
+                self.moment(host, conversation.as_deref(), *moment, subagent.as_deref())
+            }
+        };
+        answered.unwrap_or_else(|why| Answer::Failed { why })
+    }
+
+    fn call(&self, host: &str, conversation: Option<&str>, call: &ToolCall) -> Result<Verdict, String> {
+        let known = |answered: &BTreeMap<CallId, Verdict>| call.id.as_ref().and_then(|id| answered.get(id).cloned());
+        if let Some(verdict) = known(&self.answered.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(verdict);
+        }
+        let verdict = match self.worst(call) {
+            Some((effort, action, decision)) => {
+                let mut record = Record::access(now(), Door::Hook, &action, &decision)
+                    .spelled(effort.asked.as_bytes(), None);
+                record.host = Some(host.to_owned());
+                record.conversation = conversation.map(str::to_owned);
+                record = in_call(record, open_call(call).as_ref());
+                record.tool = Some(call.tool.clone());
+                self.write(&record, true)?;
+                let deciding = decision.deciding();
+                Verdict {
+                    effect: decision.effect,
+                    layer: deciding.map(|r| r.layer),
+                    rule: deciding.and_then(|r| r.rule.as_deref().cloned()),
+                    reason: words::refusal(&action, &decision),
+                }
+            }
+            None => {
+                self.allowed(host, conversation, call)?;
+                Verdict { effect: Effect::Allow, layer: None, rule: None, reason: String::new() }
+            }
+        };
+        if let Some(id) = &call.id {
+            let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+            if answered.len() >= REMEMBERED {
+                answered.clear();
+            }
+            answered.insert(id.clone(), verdict.clone());
+        }
+        Ok(verdict)
+    }
+
+    /// The first effort with the most restrictive answer, unless all are allowed.
+    fn worst<'a>(&self, call: &'a ToolCall) -> Option<(&'a Effort, Action, Decision)> {
+        let judged = call.efforts.iter().map(|effort| {
+            let object = match &effort.to {
+                Some(to) => Object::Move { from: effort.path.clone(), to: to.clone() },
+                None => Object::Path(effort.path.clone()),
+            };
+            let action = Action { actor: self.recorder.actor().clone(), verb: effort.verb, object };
+            let decision = decide(&self.policy, &Facts::default(), &action);
+            (effort, action, decision)
+        });
+        let refused = judged.filter(|(_, _, decision)| decision.effect != Effect::Allow);
+        refused.reduce(|worst, next| if next.2.effect > worst.2.effect { next } else { worst })
+    }
+
+    fn allowed(&self, host: &str, conversation: Option<&str>, call: &ToolCall) -> Result<(), String> {
+        let mut record = self.recorder.record(Event::Call, Door::Hook);
+        record.effect = Some(Effect::Allow);
+        record.host = Some(host.to_owned());
+        record.conversation = conversation.map(str::to_owned);
+        record.tool = Some(call.tool.clone());
+        record.call = call.id.clone();
+        record.command = call.command.clone();
+        record.subagent = call.subagent.clone();
+        if let Some(first) = call.efforts.first() {
+            record.verb = Some(first.verb);
+            record.path = Some(first.path.to_string());
+            record.asked = Some(first.asked.clone());
+        }
+        self.write(&record, false)?;
+        match (&self.tell, open_call(call)) {
+            (Some(tell), Some(open)) => tell(&Control::Open(open)),
+            _ => Ok(()),
+        }
+    }
+
+    fn done(&self, id: &CallId, ok: bool) -> Result<Answer, String> {
+        if let Some(tell) = &self.tell {
+            tell(&Control::Close(id.clone()))?;
+        }
+        let mut record = self.recorder.record(Event::CallEnd, Door::Hook).with("ok", ok);
+        record.call = Some(id.clone());
+        self.write(&record, true)?;
+        Ok(Answer::Noted { context: None })
+    }
+
+    fn moment(&self, host: &str, conversation: Option<&str>, moment: Moment, subagent: Option<&str>) -> Result<Answer, String> {
+        let name = serde_json::to_value(moment).map_err(|e| e.to_string())?;
+        let mut record = self.recorder.record(Event::Moment, Door::Hook).with("moment", name);
+        record.host = Some(host.to_owned());
+        record.conversation = conversation.map(str::to_owned);
+        record.subagent = subagent.map(str::to_owned);
+        let ends = matches!(moment, Moment::Stop | Moment::SubagentStop | Moment::SessionEnd);
+        self.write(&record, ends)?;
+        Ok(Answer::Noted { context: None })
+    }
+
+    fn write(&self, record: &Record, urgent: bool) -> Result<(), String> {
+        let appended = self.recorder.append(record, urgent);
+        appended.map(drop).map_err(|e| format!("the ledger cannot be written, so nothing may be done: {e}"))
+    }
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").field("actor", self.recorder.actor()).finish_non_exhaustive()
+    }
+}
+
+fn open_call(call: &ToolCall) -> Option<OpenCall> {
+    let paths = call.efforts.iter().flat_map(|e| std::iter::once(&e.path).chain(&e.to)).cloned().collect();
+    Some(OpenCall {
+        id: call.id.clone()?,
+        tool: call.tool.clone(),
+        command: call.command.clone(),
+        paths,
+        subagent: call.subagent.clone(),
+    })
+}

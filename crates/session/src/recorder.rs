@@ -1,0 +1,95 @@
+//! Writes what somebody did or was refused into the ledger, for one actor under one policy.
+
+use crate::calls::OpenCall;
+use crate::syncer::Syncer;
+use remit_core::{Actor, SessionId};
+use remit_ledger::{Door, Event, Record, Time};
+use remit_store::{Ledger, LedgerError, Receipt};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// The present moment.
+pub fn now() -> Time {
+    Time::from(SystemTime::now())
+}
+
+/// A fresh UUID (version 4).
+pub fn fresh_session() -> std::io::Result<SessionId> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+    let text = format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+    SessionId::new(&text).map_err(std::io::Error::other)
+}
+
+/// Appends records for one actor.
+#[derive(Debug)]
+pub struct Recorder {
+    ledger: Arc<Ledger>,
+    syncer: Arc<Syncer>,
+    actor: Actor,
+    digest: String,
+    epoch: u64,
+}
+
+impl Recorder {
+    /// For an actor under a policy.
+    pub fn new(ledger: Ledger, actor: Actor, policy: &remit_policy::Policy) -> Self {
+        Self {
+            ledger: Arc::new(ledger),
+            syncer: Arc::default(),
+            actor,
+            digest: policy.digest().to_string(),
+            epoch: policy.epoch(),
+        }
+    }
+
+    /// The actor.
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Starts syncing beside. Without it, [`Recorder::settle`] must be called before an answer that counts.
+    pub fn start(&self) -> std::io::Result<()> {
+        self.syncer.start(Arc::clone(&self.ledger))
+    }
+
+    /// Ends the syncing, with everything on disk.
+    pub fn settle(&self) -> Result<(), LedgerError> {
+        self.syncer.end();
+        self.ledger.sync()
+    }
+
+    /// A record of this actor that is not about a decision.
+    pub fn record(&self, event: Event, door: Door) -> Record {
+        let mut record = Record::new(now(), event).at(door).by(&self.actor);
+        record.digest = Some(self.digest.clone());
+        record.epoch = Some(self.epoch);
+        record
+    }
+
+    /// Appends; on success the record survives the death of any process. `urgent`: synced to disk at once.
+    pub fn append(&self, record: &Record, urgent: bool) -> Result<Receipt, LedgerError> {
+        let receipt = self.ledger.append_record(record)?;
+        self.syncer.appended(urgent);
+        Ok(receipt)
+    }
+}
+
+/// Says which tool call it belongs to.
+pub fn in_call(mut record: Record, call: Option<&OpenCall>) -> Record {
+    if let Some(call) = call {
+        record.call = Some(call.id.clone());
+        record.tool = Some(call.tool.clone());
+        record.command = call.command.clone();
+        record.subagent = call.subagent.clone();
+    }
+    record
+}

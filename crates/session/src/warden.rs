@@ -1,0 +1,190 @@
+//! Decides and records every system call that changes the file tree. Lives in the gate's process, with the
+//! policy that it was born with and a ledger of its own; it needs nobody to answer.
+
+use crate::calls::{Calls, Control, OpenCall};
+use crate::recorder::{Recorder, in_call, now};
+use crate::scratch::Scratch;
+use remit_core::{AbsPath, Action, CallId, Decision, Effect, Object, Verb, Why};
+use remit_ledger::{Door, Event, Record};
+use remit_policy::{Facts, Policy, decide};
+use remit_sandbox::authority::{Authority, Operation, Ruling};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The authority of one session.
+#[derive(Debug)]
+pub struct Warden {
+    policy: Arc<Policy>,
+    recorder: Recorder,
+    scratch: Scratch,
+    calls: Mutex<Calls>,
+    /// Temporary siblings that this session made and has not yet renamed or deleted.
+    provisional: Mutex<HashSet<AbsPath>>,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Warden {
+    /// For a session.
+    pub fn new(policy: Arc<Policy>, recorder: Recorder, scratch: Scratch) -> Self {
+        Self { policy, recorder, scratch, calls: Mutex::default(), provisional: Mutex::default() }
+    }
+
+    fn action(&self, verb: Verb, object: Object) -> Action {
+        Action { actor: self.recorder.actor().clone(), verb, object }
+    }
+
+    /// The decision on an operation: on what is asked, and for a folder that moves on what may not move with it.
+    fn decide(&self, operation: &Operation<'_>) -> (Action, Decision) {
+        let object = match (operation.below, &operation.to) {
+            (Some(below), _) => Object::Path(below.clone()),
+            (None, Some(to)) => Object::Move { from: operation.path.clone(), to: to.path.clone() },
+            (None, None) => Object::Path(operation.path.clone()),
+        };
+        let action = self.action(operation.verb, object);
+        let mut decision = decide(&self.policy, &Facts::default(), &action);
+        if decision.effect == Effect::Allow && !self.sibling_holds(operation, &decision) {
+            refuse(&mut decision, "a temporary sibling may be touched only by the session that made it");
+        }
+        (action, decision)
+    }
+
+    /// A temporary sibling of a single granted file is provisional: made new by this session, then renamed
+    /// onto the file or deleted. Another file that only bears such a name is not opened by it.
+    fn sibling_holds(&self, operation: &Operation<'_>, decision: &Decision) -> bool {
+        let of = decision.reasons.iter().find_map(|r| match &r.why {
+            Why::Sibling(of) => Some(of),
+            _ => None,
+        });
+        let Some(of) = of else { return true };
+        let mut mine = held(&self.provisional);
+        match operation.verb {
+            Verb::Create => {
+                if operation.exists {
+                    return mine.contains(operation.path);
+                }
+                mine.insert(operation.path.clone());
+                true
+            }
+            Verb::Delete => mine.remove(operation.path),
+            Verb::Rename => {
+                let Some(to) = operation.to.map(|t| t.path) else { return false };
+                let from_mine = operation.path == of || mine.contains(operation.path);
+                let onto = to == of || mine.contains(to) || (!operation.to.is_some_and(|t| t.exists) && belongs(of, to));
+                if from_mine && onto {
+                    mine.remove(operation.path);
+                    if to != of {
+                        mine.insert(to.clone());
+                    }
+                }
+                from_mine && onto
+            }
+            _ => mine.contains(operation.path),
+        }
+    }
+
+    fn refused(&self, operation: &Operation<'_>, action: &Action, decision: &Decision) {
+        let calls = held(&self.calls);
+        let record = self.access(operation, action, decision, calls.owner(operation.path));
+        drop(calls);
+        // Refused it is, recorded or not: what cannot be recorded is not allowed either.
+        drop(self.recorder.append(&record, true));
+    }
+
+    fn access(&self, operation: &Operation<'_>, action: &Action, decision: &Decision, call: Option<&OpenCall>) -> Record {
+        let to = operation.to.map(|t| t.asked);
+        let mut record = Record::access(now(), Door::Kernel, action, decision).spelled(operation.asked, to);
+        if let Some(below) = operation.below {
+            record = record.with("below", below.to_string());
+            record.path = Some(operation.path.to_string());
+            record.to = operation.to.map(|t| t.path.to_string());
+        }
+        record.pid = Some(operation.pid);
+        record.syscall = Some(operation.syscall.to_owned());
+        in_call(record, call)
+    }
+
+    fn counted(&self, call: Option<&OpenCall>, id: Option<&CallId>, counts: BTreeMap<String, u64>) {
+        if counts.is_empty() {
+            return;
+        }
+        let mut record = self.recorder.record(Event::Summary, Door::Kernel);
+        record.counts = counts;
+        let mut record = in_call(record, call);
+        record.call = record.call.or_else(|| id.cloned());
+        // Counts of what has already happened; a ledger that cannot take them refuses the next change.
+        drop(self.recorder.append(&record, false));
+    }
+}
+
+fn belongs(of: &AbsPath, path: &AbsPath) -> bool {
+    path.as_bytes().strip_prefix(of.as_bytes()).is_some_and(|r| r.first() == Some(&b'.') && !r.contains(&b'/'))
+}
+
+/// Turns an allowance into a refusal with a reason.
+fn refuse(decision: &mut Decision, why: &str) {
+    decision.effect = Effect::Deny;
+    for reason in &mut decision.reasons {
+        if reason.effect == Effect::Allow {
+            reason.effect = Effect::Deny;
+            reason.why = Why::Unjudged(why.into());
+        }
+    }
+}
+
+impl Authority for Warden {
+    fn start(&self) {
+        // Without the thread, records still reach the kernel before each answer; only the disk comes later.
+        drop(self.recorder.start());
+    }
+
+    fn judge(&self, operation: &Operation<'_>) -> Ruling {
+        let (action, decision) = self.decide(operation);
+        if decision.effect != Effect::Allow {
+            self.refused(operation, &action, &decision);
+            return Ruling::Deny;
+        }
+        let to_scratch = operation.to.is_none_or(|t| self.scratch.has(t.path, operation.is_dir));
+        if to_scratch && self.scratch.has(operation.path, operation.is_dir) {
+            held(&self.calls).count(operation.path, operation.verb.word());
+            return Ruling::Allow;
+        }
+        let calls = held(&self.calls);
+        let record = self.access(operation, &action, &decision, calls.owner(operation.path));
+        drop(calls);
+        match self.recorder.append(&record, false) {
+            Ok(_) => Ruling::Allow,
+            Err(_) => Ruling::Deny,
+        }
+    }
+
+    fn may(&self, verb: Verb, path: &AbsPath) -> bool {
+        let action = self.action(verb, Object::Path(path.clone()));
+        decide(&self.policy, &Facts::default(), &action).effect == Effect::Allow
+    }
+
+    fn control(&self, message: &[u8]) -> Vec<u8> {
+        match serde_json::from_slice(message) {
+            Ok(Control::Open(call)) => held(&self.calls).open(call),
+            Ok(Control::Close(id)) => {
+                let closed = held(&self.calls).close(&id);
+                if let Some((call, counts)) = closed {
+                    self.counted(Some(&call), None, counts);
+                }
+            }
+            Err(error) => return format!("not a message of the holder: {error}").into_bytes(),
+        }
+        Vec::new()
+    }
+
+    fn finish(&self) {
+        let rest = held(&self.calls).drain();
+        for (id, counts) in rest {
+            self.counted(None, id.as_ref(), counts);
+        }
+        // The session is over; what the disk did not take, `verify` says.
+        drop(self.recorder.settle());
+    }
+}

@@ -1,0 +1,67 @@
+//! What an agent is told of a refusal: what was refused, by which layer and rule, and what it may do instead.
+//! It never suggests a destructive step.
+
+use remit_core::{Action, Decision, Layer, Object, Reason, Why};
+
+/// One paragraph for the agent that was refused.
+pub fn refusal(action: &Action, decision: &Decision) -> String {
+    let what = match &action.object {
+        Object::Move { from, to } => format!("to {} {from} as {to}", action.verb),
+        object => format!("to {} {object}", action.verb),
+    };
+    match decision.deciding() {
+        Some(reason) => format!(
+            "Remit refused {} {what}: {reason} [layer {}]. {}",
+            action.actor.agent,
+            reason.layer,
+            instead(action, reason)
+        ),
+        None => format!("Remit refused {} {what}: no layer allowed it.", action.actor.agent),
+    }
+}
+
+fn instead(action: &Action, reason: &Reason) -> String {
+    let agent = &action.actor.agent;
+    match (&reason.why, reason.layer) {
+        (Why::Protected(_), _) => {
+            "Leave it as it is; if the task needs it changed, say so and let a person do it.".to_owned()
+        }
+        (Why::None, _) => "Work without it; nothing that you can ask for opens it.".to_owned(),
+        (Why::UnknownAgent, _) => "A person must add the agent to remit.yaml.".to_owned(),
+        (_, Layer::System | Layer::Agent) => format!(
+            "Do this part within the paths that {agent} may use (`remit explain {agent} {} PATH` tells), or say \
+             what you need and let a person add a rule to remit.yaml.",
+            action.verb
+        ),
+        _ => "Say what you need and let a person decide.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use remit_core::{AbsPath, Actor, AgentName, Assurance, Digest, Effect, Place, Rule, Verb};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_refusal_names_path_rule_and_way_out() {
+        let rule = Rule {
+            id: "agents.fe.permissions[1]".into(),
+            text: "backend/** none".into(),
+            place: Some(Place { file: "remit.yaml".into(), line: 12, column: 5, width: 3 }),
+        };
+        let action = Action {
+            actor: Actor { agent: AgentName::new("fe").unwrap(), session: None, assurance: Assurance::Kernel },
+            verb: Verb::Write,
+            object: Object::Path(AbsPath::new("/w/backend/x").unwrap()),
+        };
+        let reason =
+            Reason { layer: Layer::Agent, effect: Effect::Deny, rule: Some(Arc::new(rule)), why: Why::None };
+        let decision =
+            Decision { effect: Effect::Deny, reasons: vec![reason], digest: Digest([0; 32]), epoch: 1 };
+        let text = refusal(&action, &decision);
+        for part in ["fe", "write", "/w/backend/x", "`backend/** none` (remit.yaml:12)", "layer agent"] {
+            assert!(text.contains(part), "{part} is missing in: {text}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Ends what a test left running. Processes are known by the environment they were started with, never by name,
+//! and are ended through a descriptor, so that a number that was given away again hits nobody else.
+
+use anyhow::{Context as _, Result};
+use rustix::{
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+use std::{fs, os::unix::ffi::OsStrExt as _, path::Path};
+
+/// The variable that marks the processes of a test, by its value.
+pub(super) const MARK: &str = "REMIT_STATE_DIR";
+
+/// Ends every process that was started with `REMIT_STATE_DIR=state`.
+pub(super) fn end(state: &Path) -> Result<()> {
+    let mark = [MARK.as_bytes(), b"=", state.as_os_str().as_bytes()].concat();
+    // A process may be starting another while we look, so look until a round finds none.
+    for _ in 0..50 {
+        if round(&mark)? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn round(mark: &[u8]) -> Result<usize> {
+    let mut found = 0;
+    for entry in fs::read_dir("/proc").context("cannot list processes")? {
+        let entry = entry?;
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
+        else {
+            continue;
+        };
+        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+        // Unreadable: it has ended, or is another user's and so not of this test.
+        let Ok(environment) = fs::read(entry.path().join("environ")) else { continue };
+        if !environment.split(|byte| *byte == 0).any(|variable| variable == mark) {
+            continue;
+        }
+        match pidfd_send_signal(&process, Signal::KILL) {
+            Ok(()) => found += 1,
+            Err(Errno::SRCH) => {}
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot end process {}", pid.as_raw_pid()));
+            }
+        }
+    }
+    Ok(found)
+}
