@@ -42,6 +42,13 @@ pub(crate) fn target() -> Result<PathBuf> {
     Ok(metadata["target_directory"].as_str().context("cargo names no target folder")?.into())
 }
 
+/// The machine that is built for, `x86_64-unknown-linux-gnu` say.
+pub(crate) fn host() -> Result<String> {
+    let about = shell::read(Command::new("rustc").arg("-vV"))?;
+    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("`rustc -vV` names no host")?.to_owned())
+}
+
 /// Builds the program with optimisation and answers where it is.
 pub(crate) fn build_release() -> Result<PathBuf> {
     shell::run(cargo()?.args(["build", "--release", "--locked", "--package", "remit", "--bin", "remit"]))?;

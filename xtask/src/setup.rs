@@ -2,22 +2,37 @@
 //! run does nothing. Programs go to a cache outside the checkout, one folder per version.
 
 use crate::{project, shell};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
 use std::{fs, path::Path, process::Command};
 use test_support::{
     Claude,
     tools::{self, Package},
 };
 
-/// System programs that tests start, and the Debian package of each.
-const SYSTEM: [(&str, &str); 3] = [("bwrap", "bubblewrap"), ("git", "git"), ("setpriv", "util-linux")];
+/// A system program that tests or benchmarks start.
+struct System {
+    program: &'static str,
+    /// The Debian package.
+    package: &'static str,
+    /// Nothing works without it; others serve root or benchmarks.
+    needed: bool,
+}
 
-/// Installs what is missing. Without root, a missing system program is an error that names the command.
+const SYSTEM: [System; 3] = [
+    System { program: "git", package: "git", needed: true },
+    System { program: "bwrap", package: "bubblewrap", needed: false },
+    System { program: "setpriv", package: "util-linux", needed: false },
+];
+
+/// Installs what is missing. Without root, a system program that is missing is named with the command that
+/// installs it, and is an error if nothing works without it.
 pub(crate) fn setup() -> Result<()> {
     components()?;
-    shell::run(project::cargo()?.args(["fetch", "--locked"]))?;
+    shell::run(project::cargo()?.args(["fetch", "--locked", "--target", &project::host()?]))?;
     system()?;
-    npm(tools::CLAUDE)?;
+    if Claude::locate().is_err() {
+        npm(tools::CLAUDE)?;
+    }
     println!("Claude Code {}: {}", tools::CLAUDE.version, Claude::locate()?.display());
     Ok(())
 }
@@ -33,17 +48,16 @@ fn components() -> Result<()> {
 }
 
 fn system() -> Result<()> {
-    let missing: Vec<&str> =
-        SYSTEM.iter().filter(|(name, _)| shell::find(name).is_none()).map(|(_, package)| *package).collect();
+    let missing: Vec<&System> = SYSTEM.iter().filter(|it| shell::find(it.program).is_none()).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let packages = missing.join(" ");
-    if shell::find("apt-get").is_none() {
-        bail!("missing system packages: {packages}; install them with this system's own package manager");
-    }
-    if !shell::root()? {
-        bail!("missing system packages: run `sudo apt-get install {packages}`");
+    let packages: Vec<&str> = missing.iter().map(|it| it.package).collect();
+    if shell::find("apt-get").is_none() || !shell::root()? {
+        let words = format!("missing: install {} (`sudo apt-get install` on Debian)", packages.join(", "));
+        ensure!(!missing.iter().any(|it| it.needed), "{words}");
+        println!("{words}");
+        return Ok(());
     }
     let apt = |args: &[&str]| {
         let mut apt = Command::new("apt-get");
@@ -51,17 +65,14 @@ fn system() -> Result<()> {
         shell::run(&mut apt)
     };
     // Lists may be absent or old on a fresh machine; a list that is good enough needs no network.
-    let install = [&["install", "--no-install-recommends"][..], &missing].concat();
+    let install = [&["install", "--no-install-recommends"][..], &packages].concat();
     apt(&install).or_else(|_| apt(&["update"]).and_then(|()| apt(&install)))
 }
 
-/// Installs a package beside its final folder and moves it there whole, so that a download which breaks off
-/// leaves nothing that looks installed. Install scripts are not run.
+/// Installs a package, in place of what its folder may hold. It is made beside that folder and moved there
+/// whole, so that a download which breaks off leaves nothing that looks installed. Install scripts are not run.
 fn npm(package: Package) -> Result<()> {
     let dir = package.dir()?;
-    if dir.join("node_modules").join(package.npm).is_dir() {
-        return Ok(());
-    }
     let cache = tools::cache()?;
     fs::create_dir_all(&cache).with_context(|| format!("cannot make `{}`", cache.display()))?;
     let partial = cache.join(format!(".partial-{}-{}", package.folder, std::process::id()));

@@ -1,11 +1,8 @@
 //! `cargo xtask test`: every check there is, in the order in which a mistake is cheapest to find, and a table of
 //! what ran, how long, and what was left out and why. Continuous integration leaves nothing out.
 
-use crate::{
-    project, shell,
-    unprivileged::Runner,
-};
-use anyhow::{Context as _, Result, bail, ensure};
+use crate::{project, shell, unprivileged::Runner};
+use anyhow::{Context as _, Result, ensure};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -20,7 +17,8 @@ const KERNEL: [&str; 4] = ["remit-sandbox", "remit-session", "remit", "test-supp
 /// A suite: its name, whether `--quick` has it, and what it does.
 type Suite = (&'static str, bool, fn() -> Result<Outcome>);
 
-const SUITES: [Suite; 9] = [
+const SUITES: [Suite; 10] = [
+    ("setup", true, setup),
     ("format", true, format),
     ("tidy", true, tidy),
     ("clippy", true, clippy),
@@ -54,8 +52,7 @@ pub(crate) fn test(quick: bool) -> Result<()> {
     for (name, in_quick, suite) in SUITES {
         println!("\n== {name}");
         let start = Instant::now();
-        let result =
-            if quick && !in_quick { Ok(Outcome::Skipped("--quick".into())) } else { suite() };
+        let result = if quick && !in_quick { Ok(Outcome::Skipped("--quick".into())) } else { suite() };
         if let Err(error) = &result {
             println!("{name}: {error:#}");
         }
@@ -92,6 +89,10 @@ fn table(rows: &[Row], continuous: bool) -> (String, Vec<&'static str>) {
     (lines.join("\n"), bad)
 }
 
+fn setup() -> Result<Outcome> {
+    crate::setup::setup().map(|()| Outcome::Passed)
+}
+
 fn format() -> Result<Outcome> {
     cargo(&["fmt", "--all", "--check"])
 }
@@ -115,7 +116,9 @@ fn documentation_tests() -> Result<Outcome> {
 
 fn documentation() -> Result<Outcome> {
     let mut cargo = project::cargo()?;
-    cargo.args(["doc", "--locked", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings");
+    cargo
+        .args(["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"])
+        .env("RUSTDOCFLAGS", "--deny warnings --allow rustdoc::private_intra_doc_links");
     shell::run(&mut cargo)?;
     Ok(Outcome::Passed)
 }
@@ -130,7 +133,8 @@ fn unprivileged() -> Result<Outcome> {
     let runner = Runner::new(&shown)?;
     let mut tests = tester()?;
     tests.arg("--locked").env(tools::VARIABLE, tools::cache()?);
-    tests.env(format!("CARGO_TARGET_{}_RUNNER", triple()?), runner.file());
+    let host = project::host()?.to_uppercase().replace('-', "_");
+    tests.env(format!("CARGO_TARGET_{host}_RUNNER"), runner.file());
     for package in KERNEL {
         tests.args(["--package", package]);
     }
@@ -178,23 +182,14 @@ fn cargo(args: &[&str]) -> Result<Outcome> {
 /// nextest where it is installed, else cargo's own; both run all but documentation tests.
 fn tester() -> Result<Command> {
     let mut cargo = project::cargo()?;
-    // A test that would write a snapshot has failed.
-    cargo.env("INSTA_UPDATE", "no");
+    // A test that would write a snapshot has failed; the root is given since not every user can ask cargo.
+    cargo.env("INSTA_UPDATE", "no").env("INSTA_WORKSPACE_ROOT", project::root()?);
     if shell::find("cargo-nextest").is_some() {
         cargo.args(["nextest", "run", "--no-fail-fast"]);
     } else {
         cargo.args(["test", "--no-fail-fast", "--lib", "--bins", "--tests"]);
     }
     Ok(cargo)
-}
-
-/// The machine that is built for, as it stands in the names of cargo's variables.
-fn triple() -> Result<String> {
-    let about = shell::read(Command::new("rustc").arg("-vV"))?;
-    match about.lines().find_map(|line| line.strip_prefix("host: ")) {
-        Some(triple) => Ok(triple.to_uppercase().replace('-', "_")),
-        None => bail!("`rustc -vV` names no host"),
-    }
 }
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {

@@ -11,7 +11,7 @@ use std::{
 };
 use test_support::env::NOBODY;
 
-/// What a runner needs: a home and a script. The folder is removed when dropped.
+/// What a runner needs: a home, a script and an empty folder. The folder is removed when dropped.
 pub(crate) struct Runner {
     folder: PathBuf,
 }
@@ -26,8 +26,10 @@ impl Runner {
         let home = runner.folder.join("home");
         fs::create_dir(&home)?;
         std::os::unix::fs::chown(&home, Some(NOBODY), Some(NOBODY))?;
+        let stash = runner.folder.join("shown");
+        fs::create_dir(&stash)?;
         let file = runner.file();
-        fs::write(&file, script(&home, &hidden(shown)?))?;
+        fs::write(&file, script(&home, &stash, &hidden(shown)?))?;
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755))?;
         Ok(runner)
     }
@@ -74,28 +76,29 @@ fn closed(folder: &Path) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-fn script(home: &Path, hidden: &[Hidden]) -> String {
+/// The runner. `stash` is an empty folder where what is shown is held by a second name while an empty folder is
+/// put over its parent.
+fn script(home: &Path, stash: &Path, hidden: &[Hidden]) -> String {
     let mut lines = vec!["#!/bin/sh".to_owned(), "set -eu".to_owned()];
     if !hidden.is_empty() {
         // The second pass runs inside the namespace.
         lines.push("if [ \"${REMIT_SHOWN:-}\" != 1 ]; then".to_owned());
         lines.push("  REMIT_SHOWN=1 exec unshare --mount --propagation private -- \"$0\" \"$@\"".to_owned());
         lines.push("fi".to_owned());
-        lines.push("unset REMIT_SHOWN".to_owned());
-        lines.push("here=$(pwd)".to_owned());
+        lines.push("unset REMIT_SHOWN; here=$(pwd)".to_owned());
     }
+    let empty = |at: &Path| format!("mount -t tmpfs -o mode=0755 none {}", quote(at));
+    let bind = |from: &Path, to: &Path| {
+        let (from, to) = (quote(from), quote(to));
+        format!("mkdir -p {to} && mount --rbind {from} {to}")
+    };
     for (closed, below) in hidden {
-        // The folders are held by name in a second place while an empty one is put over their parent.
-        let stash = |n: usize| format!("/run/remit-shown/{n}");
-        lines.push("mkdir -p /run/remit-shown && mount -t tmpfs -o mode=0755 none /run/remit-shown".to_owned());
-        for (n, folder) in below.iter().enumerate() {
-            lines.push(format!("mkdir {0} && mount --rbind {1} {0}", stash(n), quote(folder)));
-        }
-        lines.push(format!("mount -t tmpfs -o mode=0755 none {}", quote(closed)));
-        for (n, folder) in below.iter().enumerate() {
-            lines.push(format!("mkdir -p {1} && mount --rbind {0} {1}", stash(n), quote(folder)));
-        }
-        lines.push("umount -R /run/remit-shown".to_owned());
+        let held: Vec<PathBuf> = (0..below.len()).map(|n| stash.join(n.to_string())).collect();
+        lines.push(empty(stash));
+        lines.extend(below.iter().zip(&held).map(|(folder, held)| bind(folder, held)));
+        lines.push(empty(closed));
+        lines.extend(below.iter().zip(&held).map(|(folder, held)| bind(held, folder)));
+        lines.push(format!("umount -R {}", quote(stash)));
     }
     if !hidden.is_empty() {
         lines.push("cd \"$here\"".to_owned());
@@ -120,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_all_can_enter_needs_no_namespace() {
-        assert!(!script(Path::new("/h"), &[]).contains("unshare"));
+        assert!(!script(Path::new("/h"), Path::new("/s"), &[]).contains("unshare"));
         assert_eq!(closed(Path::new("/")).unwrap(), None);
     }
 
@@ -128,6 +131,7 @@ mod tests {
     fn folders_below_one_closed_folder_are_shown_together() {
         let scratch = tempfile::tempdir().unwrap();
         let root = scratch.path().canonicalize().unwrap();
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o700)).unwrap();
         for name in ["a", "b/c"] {
             fs::create_dir_all(root.join(name)).unwrap();
         }

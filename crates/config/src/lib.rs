@@ -2,17 +2,23 @@
 //!
 //! [`find`] reads the nearest policy file. [`load`] turns its text into a
 //! [`PolicySource`](remit_policy::PolicySource), or says all that is wrong with it. [`render`] writes the
-//! canonical form, [`init::propose`] a first policy.
+//! canonical form, [`init::propose`] a first policy. [`ground`] and [`single_files`] look at the disk, [`check`]
+//! and [`run_tests`] ask a compiled policy.
 #![expect(
     clippy::disallowed_methods,
     reason = "this room owns reading the policy file and looking at what it names"
 )]
 
+pub mod check;
 pub mod find;
 mod finding;
+pub mod ground;
 pub mod init;
+mod judge;
 pub mod load;
 mod nearest;
+pub mod own_tests;
+mod patterns;
 mod read;
 pub mod render;
 mod rules;
@@ -20,6 +26,9 @@ mod team;
 mod text;
 mod tree;
 
+pub use check::check;
 pub use find::{FindError, Found, find};
+pub use ground::{ground, single_files};
 pub use load::load;
+pub use own_tests::run_tests;
 pub use render::render;

@@ -2,7 +2,7 @@
 
 use crate::finding::Findings;
 use remit_core::{Place, path};
-use serde_saphyr::granit_parser::Span;
+use serde_saphyr::granit_parser::{Marker, Span};
 use std::sync::Arc;
 
 /// The longest policy that is read, in bytes.
@@ -56,11 +56,13 @@ fn hidden(text: &str, at: usize, c: char) -> bool {
     }
 }
 
-/// Whether a character has no shape of its own, or changes that of others.
+/// Whether a character has no shape of its own, or changes that of others: a rule for `secrets` with one of
+/// them in the word would protect nothing. The joiners that scripts and emoji are written with are left.
 pub(crate) fn invisible(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{2028}' | '\u{2029}')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Line and column (from 1, in characters) of what follows `before`.
@@ -90,4 +92,11 @@ pub(crate) fn place(file: &Arc<str>, text: &str, span: &Span) -> Place {
         column: number(span.start.col() + 1),
         width: number(first_line.trim_end().chars().count()).max(1),
     }
+}
+
+/// The column of the first tab of a run that ends right before the marker.
+pub(crate) fn tab_before(text: &str, marker: &Marker) -> Option<u32> {
+    let before = text.get(..marker.byte_offset()?)?;
+    let tabs = before.len() - before.trim_end_matches('\t').len();
+    (tabs > 0).then(|| number((marker.col() + 1).saturating_sub(tabs)).max(1))
 }

@@ -160,7 +160,10 @@ impl Builder<'_> {
                 self.open.push(Open { place, anchor, children: Vec::new(), map: true });
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                let open = self.open.pop()?;
+                let Some(open) = self.open.pop() else {
+                    self.findings.error("yaml", &place, "not YAML: an end without a beginning");
+                    return None;
+                };
                 self.close(open)?;
             }
             _ => {}
@@ -256,13 +259,14 @@ fn deep() -> String {
 
 /// A finding for text that is no YAML.
 fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnostic {
-    let place = text::place(file, text, &Span::empty(*error.marker()));
+    let mut place = text::place(file, text, &Span::empty(*error.marker()));
     let (code, message, help) = match error.kind() {
         ErrorKind::TabInBlockIndentation
         | ErrorKind::TabInIndentation
         | ErrorKind::TabNotAllowed
         | ErrorKind::TabAtBlockScalarStart
         | ErrorKind::TabInPlainScalar => {
+            place.column = text::tab_before(text, error.marker()).unwrap_or(place.column);
             ("tab", "a tab where YAML wants spaces".to_owned(), Some("indent with spaces"))
         }
         ErrorKind::RecursionLimitExceeded => ("too-deep", deep(), None),

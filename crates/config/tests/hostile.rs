@@ -1,5 +1,7 @@
 //! Bad and hostile documents: each is refused with an error whose place lies inside the text, and nothing
 //! panics, overflows or takes for ever.
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the corpus is read from its folder")]
 
 use proptest::prelude::*;
 use remit_core::{Diagnostic, Place, Severity};

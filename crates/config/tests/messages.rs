@@ -1,4 +1,5 @@
 //! What is said about each kind of mistake, where, and which way out is named.
+#![cfg(test)]
 
 use std::fmt::Write;
 
@@ -37,7 +38,7 @@ fn bytes_that_are_no_text_a_person_can_see() {
     ] {
         all.push_str(&said_of(bytes));
     }
-    insta::assert_snapshot!(all, @r###"
+    insta::assert_snapshot!(all, @r#"
     remit.yaml:2:6..1 not-utf8: the byte `\xe9` is not UTF-8
         save the file as UTF-8
     remit.yaml:1:1..1 not-utf8: the byte `\xff` is not UTF-8
@@ -52,7 +53,7 @@ fn bytes_that_are_no_text_a_person_can_see() {
         remove it, or write it as an escape in double quotes
     remit.yaml:2:3..1 hidden-character: the character U+FEFF cannot be seen and may not stand here
         remove it, or write it as an escape in double quotes
-    "###);
+    "#);
 }
 
 #[test]
@@ -60,18 +61,14 @@ fn what_is_no_yaml_is_placed() {
     let text = r#"version: "1.0"
 agents: {a: [}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
-    remit.yaml:2:13..1 yaml: not YAML: mismatched bracket '[' closed by '}'
-    "###);
+    insta::assert_snapshot!(said(text), @"remit.yaml:2:13..1 yaml: not YAML: mismatched bracket '[' closed by '}'");
 }
 
 #[test]
 fn a_quote_that_is_never_closed() {
     let text = r#"version: "1.0
 "#;
-    insta::assert_snapshot!(said(text), @r###"
-    remit.yaml:1:10..1 yaml: this quote is never closed
-    "###);
+    insta::assert_snapshot!(said(text), @"remit.yaml:1:10..1 yaml: this quote is never closed");
 }
 
 #[test]
@@ -80,49 +77,47 @@ fn a_tab_as_indentation() {
 agents:
 	a: {}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
-    remit.yaml:3:2..1 tab: a tab where YAML wants spaces
+    insta::assert_snapshot!(said(text), @"
+    remit.yaml:3:1..1 tab: a tab where YAML wants spaces
         indent with spaces
-    "###);
+    ");
 }
 
 #[test]
 fn an_empty_file() {
     let text = r#"# nothing
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml..1 empty: the file says nothing
         `remit init` writes a policy to begin with
-    "###);
+    ");
 }
 
 #[test]
 fn a_list_instead_of_a_policy() {
     let text = r#"- version
 "#;
-    insta::assert_snapshot!(said(text), @r###"
-    remit.yaml:1:1..1 wrong-kind: a policy is a mapping, and here stands a list
-    "###);
+    insta::assert_snapshot!(said(text), @"remit.yaml:1:1..1 wrong-kind: a policy is a mapping, and here stands a list");
 }
 
 #[test]
 fn no_version_and_no_agents() {
     let text = r#"root: host
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @r#"
     remit.yaml:1:1..1 missing-key: a policy has no `version`, and needs one
         write `version: "1.0"`
-    "###);
+    "#);
 }
 
 #[test]
 fn another_version() {
     let text = r#"version: 2
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @r#"
     remit.yaml:1:10..1 unknown-version: the version `2` is not known
         write `version: "1.0"`
-    "###);
+    "#);
 }
 
 #[test]
@@ -137,7 +132,7 @@ agents:
     capabilities: {require: []}
 audit: {logfile: x}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:1..11 unknown-key: a policy has no key `global_rule`
         did you mean `global_rules`? known here: `version`, `root`, `default_policy`, `allow_insecure_default`, `base`, `intents`, `sandbox`, `global_rules`, `roles`, `agents`, `agent_permissions`, `approvals`, `audit`, `tests`
     remit.yaml:3:15..10 unknown-key: `roles.dev` has no key `permission`
@@ -151,7 +146,7 @@ audit: {logfile: x}
         did you mean `requires`? known here: `requires`, `provides`
     remit.yaml:9:9..7 unknown-key: `audit` has no key `logfile`
         did you mean `log_file`? known here: `log_access_attempts`, `log_file`, `alert_on_violation`, `alert`
-    "###);
+    ");
 }
 
 #[test]
@@ -161,10 +156,10 @@ agents:
   a: &a {permissions: []}
   b: {<<: *a}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:4:7..2 unknown-key: `agents.b` has no key `<<`
         merge keys are no part of YAML 1.2: write the keys out
-    "###);
+    ");
 }
 
 #[test]
@@ -174,14 +169,14 @@ root: host
 root: workspace
 agents: {a: {}, "a": {}}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:3:1..4 repeated-key: the key `root` stands here twice
         remit.yaml:2:1 it stands here first
         keep one of the two
     remit.yaml:4:17..3 repeated-key: the key `a` stands here twice
         remit.yaml:4:10 it stands here first
         keep one of the two
-    "###);
+    ");
 }
 
 #[test]
@@ -193,14 +188,14 @@ agents:
 agent_permissions:
   a: {}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:4:10..1 repeated-agent: the agent `a` stands here again
         remit.yaml:3:10 it stands here first
         put all that it may do in one place
     remit.yaml:6:3..1 repeated-agent: the agent `a` stands here again
         remit.yaml:3:10 it stands here first
         put all that it may do in one place
-    "###);
+    ");
 }
 
 #[test]
@@ -209,12 +204,12 @@ fn names_that_are_none() {
 agents: {all: {}, "a b": {}, "": {}}
 roles: {"x/y": {}}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:10..3 reserved-name: `all` means everybody and cannot be a name
     remit.yaml:2:19..5 bad-name: `a b` is no name: ` ` cannot stand in a name (letters, digits, - _ . : @ can)
     remit.yaml:2:30..2 bad-name: `` is no name: a name cannot be empty
     remit.yaml:3:9..5 bad-name: `x/y` is no name: `/` cannot stand in a name (letters, digits, - _ . : @ can)
-    "###);
+    ");
 }
 
 #[test]
@@ -230,7 +225,7 @@ agents:
       doc: []
       bin: {read: true}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:5:12..10 unknown-access: `read_write` is no word for access
         did you mean `read-write`? known here: `none`, `read`, `read-only`, `write`, `read-write`, `execute`, `all`
     remit.yaml:6:20..5 unknown-access: `wirte` is no word for access
@@ -242,7 +237,7 @@ agents:
         no access at all is the word `none`
     remit.yaml:10:12..1 wrong-kind: access is a word or a list of words, and here stands a mapping
         no access at all is the word `none`
-    "###);
+    ");
 }
 
 #[test]
@@ -258,7 +253,7 @@ approvals: [{verb: remove, path: x}]
 tests: [{agent: a, verb: connect, path: x, expect: yes}]
 audit: {log_access_attempts: denid, alert_on_violation: "true"}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:7..4 unknown-word: `root` cannot be `hots`
         did you mean `host`? known here: `host`, `workspace`
     remit.yaml:3:7..7 unknown-word: `base` cannot be `minimum`
@@ -281,7 +276,7 @@ audit: {log_access_attempts: denid, alert_on_violation: "true"}
         did you mean `denied`? known here: `all`, `denied`, `none`, `true`, `false`
     remit.yaml:10:57..6 not-a-flag: `audit.alert_on_violation` is `true` or `false`, and here stands the text `true`
         write `true` or `false`, without quotes
-    "###);
+    ");
 }
 
 #[test]
@@ -292,7 +287,7 @@ roles: {developer: {extends: [develper]}}
 agents: {frontend: {roles: [devloper]}}
 tests: [{agent: fronted, verb: read, path: x, expect: allow}]
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:46..8 unknown-name: there is no agent or role `frontent`
         did you mean `frontend`? known here: `frontend`, `developer`
     remit.yaml:2:56..6 unknown-name: there is no agent or role `nobody`
@@ -303,7 +298,7 @@ tests: [{agent: fronted, verb: read, path: x, expect: allow}]
         did you mean `developer`? known here: `developer`
     remit.yaml:5:17..7 unknown-name: there is no agent `fronted`
         did you mean `frontend`? known here: `frontend`
-    "###);
+    ");
 }
 
 #[test]
@@ -313,10 +308,10 @@ global_rules: [{path: x, access: none, for: a}]
 roles: {a: {}}
 agents: {a: {}}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:45..1 ambiguous-name: `a` is an agent and a role, and `global_rules[0]` could mean either
         rename one of the two
-    "###);
+    ");
 }
 
 #[test]
@@ -327,12 +322,12 @@ global_rules:
   - {path: y, access: none, for: [all, a]}
 agents: {a: {}}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:3:34..1 empty-list: `global_rules[0].for` names nobody
         write `all`, or the names of agents and roles
     remit.yaml:4:35..3 all-with-others: `all` stands alone, not in a list
         write `for: all`
-    "###);
+    ");
 }
 
 #[test]
@@ -344,7 +339,7 @@ approvals: [{}]
 tests: [{}]
 audit: {alert: {}}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:16..1 missing-key: `global_rules[0]` has no `path`, and needs one
     remit.yaml:2:16..1 missing-key: `global_rules[0]` has no `access`, and needs one
     remit.yaml:3:10..1 missing-key: `agents[0]` has no `id`, and needs one
@@ -355,7 +350,7 @@ audit: {alert: {}}
     remit.yaml:5:9..1 missing-key: `tests[0]` has no `path`, and needs one
     remit.yaml:5:9..1 missing-key: `tests[0]` has no `expect`, and needs one
     remit.yaml:6:16..1 missing-key: `audit.alert` has no `command`, and needs one
-    "###);
+    ");
 }
 
 #[test]
@@ -373,7 +368,7 @@ agents:
   c: {cli: []}
 tests:
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:15..1 wrong-kind: `global_rules` is a list, and here stands a mapping
     remit.yaml:3:8..1 wrong-kind: `roles` is a mapping, and here stands a list
     remit.yaml:6:10..1 wrong-kind: `agents.a.cli` is a name or a list of words, and here stands a mapping
@@ -386,7 +381,7 @@ tests:
     remit.yaml:11:12..1 empty-list: `agents.c.cli` names no program
     remit.yaml:12:6..1 wrong-kind: `tests` is a list, and here stands nothing
         write `[]` for an empty one, or remove the key
-    "###);
+    ");
 }
 
 #[test]
@@ -394,10 +389,10 @@ fn a_default_that_opens_everything() {
     let text = r#"version: "1.0"
 default_policy: allow
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:17..5 insecure-default: `default_policy: allow` opens every path that no rule covers
         write `default_policy: deny`, or confirm with `allow_insecure_default: true`
-    "###);
+    ");
 }
 
 #[test]
@@ -406,10 +401,10 @@ fn empty_paths() {
 global_rules: [{path: "", access: none}]
 agents: {a: {permissions: {" ": read}}}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:23..2 empty-text: `global_rules[0].path` is empty
     remit.yaml:3:28..3 empty-text: `agents.a.permissions` has an empty path
-    "###);
+    ");
 }
 
 #[test]
@@ -418,10 +413,10 @@ fn a_second_document() {
 ---
 version: "1.0"
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:1..3 several-documents: a second document begins here
         a policy is one document: remove the `---` line, or what follows it
-    "###);
+    ");
 }
 
 #[test]
@@ -430,10 +425,10 @@ fn a_directive() {
 ---
 version: "1.0"
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:1:1..1 directive: a `%` directive has no meaning in a policy
         remove the line
-    "###);
+    ");
 }
 
 #[test]
@@ -441,12 +436,12 @@ fn tags() {
     let text = r#"version: !!float "1.0"
 agents: !x {a: {}}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:1:10..7 tag: the tag `!!float` has no meaning in a policy
         remove it
     remit.yaml:2:9..2 tag: the tag `!x` has no meaning in a policy
         remove it
-    "###);
+    ");
 }
 
 #[test]
@@ -454,10 +449,10 @@ fn an_alias_without_anchor() {
     let text = r#"version: "1.0"
 agents: {a: {permissions: {*.md: read}}}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:28..1 unknown-alias: no anchor of this name stands before it
         a pattern that begins with `*` stands in quotes
-    "###);
+    ");
 }
 
 #[test]
@@ -465,9 +460,7 @@ fn an_alias_within_itself() {
     let text = r#"version: "1.0"
 agents: &a {a: *a}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
-    remit.yaml:2:16..2 alias-in-itself: this alias stands inside what it names
-    "###);
+    insta::assert_snapshot!(said(text), @"remit.yaml:2:16..2 alias-in-itself: this alias stands inside what it names");
 }
 
 #[test]
@@ -475,8 +468,8 @@ fn a_key_that_is_a_list() {
     let text = r#"version: "1.0"
 agents: {[a]: {}}
 "#;
-    insta::assert_snapshot!(said(text), @r###"
+    insta::assert_snapshot!(said(text), @"
     remit.yaml:2:10..1 key: a key is text, and this is a list
         put it in quotes if it is meant as text
-    "###);
+    ");
 }

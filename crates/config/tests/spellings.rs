@@ -1,4 +1,5 @@
 //! Every spelling of a policy means the same values, each with its place.
+#![cfg(test)]
 
 use remit_core::{Effect, Place, Verb};
 use remit_policy::source::{AskMode, Base, Cli, For, Intents, LogAccess, Root, Sandbox};
@@ -143,48 +144,9 @@ agents:
     assert_eq!(agent.provides[0].text, "Analysis results available for other agents");
 }
 
-pub const SEED: &str = r#"# massgen-permissions.yaml
-version: "1.0"
-default_policy: "deny"  # Deny by default, explicitly grant
-
-global_rules:
-  - path: "/tmp/*"
-    access: "read-write"
-    for: "all"
-  - path: "/secrets/*"
-    access: "none"
-    for: "all"
-
-agent_permissions:
-  claude-code:
-    base_workspace: "/workspace/claude"
-    permissions:
-      - path: "/workspace/claude/*"
-        access: "read-write"
-      - path: "/workspace/shared/*"
-        access: "read"
-      - path: "/workspace/other-agents/*"
-        access: "none"
-
-  gpt-analysis:
-    base_workspace: "/workspace/gpt"
-    permissions:
-      - path: "/workspace/gpt/*"
-        access: "read-write"
-      - path: "/workspace/shared/*"
-        access: "read-write"
-      - path: "/workspace/claude/public/*"
-        access: "read"
-
-audit:
-  log_access_attempts: true
-  log_file: "massgen_access.log"
-  alert_on_violation: true
-"#;
-
 #[test]
 fn a_policy_of_massgen() {
-    let source = load(SEED);
+    let source = load(include_str!("massgen.yaml"));
     assert_eq!(source.default_policy.as_ref().unwrap().value, Effect::Deny);
     assert_eq!(source.global_rules.len(), 2);
     assert_eq!(source.agents["claude-code"].base_workspace.as_ref().unwrap().value, "/workspace/claude");

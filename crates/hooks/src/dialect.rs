@@ -38,7 +38,10 @@ impl Host {
 impl std::str::FromStr for Host {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        Host::ALL.into_iter().find(|h| h.word() == text).ok_or_else(|| format!("`{text}` is not a host (claude)"))
+        Host::ALL
+            .into_iter()
+            .find(|h| h.word() == text)
+            .ok_or_else(|| format!("`{text}` is not a host (claude)"))
     }
 }
 
@@ -138,6 +141,10 @@ pub struct Refused {
 
 /// One host's dialect.
 pub trait Dialect: Send + Sync {
+    /// The settings file of a workspace in which hooks are registered: one that is not shared, since the entry
+    /// names this machine's paths.
+    fn settings_file(&self) -> &'static str;
+
     /// The host's name of an event.
     fn name(&self, event: Event) -> &'static str;
 
@@ -152,8 +159,8 @@ pub trait Dialect: Send + Sync {
     /// Puts an outcome into the dialect; `None` is an event that is not known, and blocks.
     fn encode(&self, event: Option<Event>, outcome: &Outcome) -> Reply;
 
-    /// The group to register for an event.
-    fn entry(&self, event: Event, command: &Command) -> Value;
+    /// The group to register for an event, as JSON text on one line, in the order in which it should read.
+    fn entry(&self, event: Event, command: &Command) -> String;
 
     /// Whether a registered handler of this event is one that Remit made, by any version, for any root.
     fn is_ours(&self, event: Event, handler: &Value) -> bool;

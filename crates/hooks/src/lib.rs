@@ -1,7 +1,10 @@
 //! The door through which agent programs ask before they act: their hooks. One dialect per host decodes what
 //! the host says about a tool call into the words of the session's wire, and encodes the answer so strictly
 //! that no failure lets a call through. No judgement is made here.
-#![expect(clippy::disallowed_methods, reason = "resolves paths, edits settings files and talks to the session's socket")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "resolves paths, edits settings files and talks to the session's socket"
+)]
 
 pub mod canary;
 pub mod dialect;

@@ -143,8 +143,10 @@ impl Walk {
         if self.links > MOST_LINKS {
             return Err(ResolveError::Loop);
         }
-        let target =
-            std::fs::read_link(here).map_err(|e| ResolveError::Io(e.to_string()))?.into_os_string().into_vec();
+        let target = std::fs::read_link(here)
+            .map_err(|e| ResolveError::Io(e.to_string()))?
+            .into_os_string()
+            .into_vec();
         self.done.pop();
         if target.first() == Some(&b'/') {
             self.done.clear();

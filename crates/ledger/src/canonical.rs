@@ -97,6 +97,7 @@ fn map<'a, V: Serialize, S: Serializer>(
 }
 
 #[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, reason = "a test that overflows fails")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

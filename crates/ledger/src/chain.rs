@@ -108,6 +108,7 @@ pub fn is_record(record: &[u8]) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, reason = "a test that overflows fails")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

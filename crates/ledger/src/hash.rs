@@ -49,7 +49,7 @@ pub fn hex(bytes: &[u8]) -> String {
 const VALUES: [u8; 256] = {
     let mut values = [255; 256];
     let mut digit = 0;
-    #[expect(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "evaluated by the compiler")]
+    #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
     while digit < 16 {
         values[DIGITS[digit] as usize] = digit as u8;
         digit += 1;

@@ -51,7 +51,7 @@ impl Head {
         for (to, from) in out.iter_mut().zip(body) {
             *to = *from;
         }
-        let sum = out.first_chunk::<64>().map_or([0; 32], |body| checksum(body));
+        let sum = out.first_chunk::<64>().map_or([0; 32], checksum);
         if let Some(tail) = out.last_chunk_mut::<32>() {
             *tail = sum;
         }

@@ -59,7 +59,8 @@ impl Access {
     }
 
     /// Every word that [`Access::word`] takes.
-    pub const WORDS: [&'static str; 7] = ["none", "read", "read-only", "write", "read-write", "execute", "all"];
+    pub const WORDS: [&'static str; 7] =
+        ["none", "read", "read-only", "write", "read-write", "execute", "all"];
 }
 
 impl fmt::Display for Access {

@@ -94,15 +94,14 @@ impl Automaton {
 
 /// One byte for each way in which the steps of both can tell bytes apart, and `/`.
 fn alphabet(a: &Automaton, b: &Automaton) -> Vec<u8> {
-    let classes: BTreeSet<Class> = a
-        .0
-        .iter()
-        .chain(&b.0)
-        .filter_map(|step| match step {
-            Step::Byte(class) => Some(*class),
-            _ => None,
-        })
-        .collect();
+    let classes: BTreeSet<Class> =
+        a.0.iter()
+            .chain(&b.0)
+            .filter_map(|step| match step {
+                Step::Byte(class) => Some(*class),
+                _ => None,
+            })
+            .collect();
     let mut seen = HashSet::new();
     let kinds = |byte: &u8| classes.iter().map(|class| class.has(*byte)).collect::<Vec<_>>();
     let mut bytes: Vec<u8> = Class::full().bytes().filter(|byte| seen.insert(kinds(byte))).collect();

@@ -37,10 +37,20 @@ pub(crate) enum Start {
 pub(crate) fn pattern(text: &str) -> Result<(Start, Vec<Segment>), Fault> {
     let whole = 0..text.len();
     if text.is_empty() {
-        return Err(Fault::new("empty-pattern", whole, "the path is empty", "write `.` for the folder itself"));
+        return Err(Fault::new(
+            "empty-pattern",
+            whole,
+            "the path is empty",
+            "write `.` for the folder itself",
+        ));
     }
     if text.len() > LONGEST {
-        return Err(Fault::new("long-pattern", whole, format!("the path has more than {LONGEST} bytes"), "name a folder instead"));
+        return Err(Fault::new(
+            "long-pattern",
+            whole,
+            format!("the path has more than {LONGEST} bytes"),
+            "name a folder instead",
+        ));
     }
     characters(text)?;
     let (start, mut at) = match text.as_bytes() {
@@ -71,7 +81,9 @@ fn characters(text: &str) -> Result<(), Fault> {
     for (at, c) in text.char_indices() {
         let here = at..at.saturating_add(c.len_utf8());
         match c {
-            '\0' => return Err(Fault::new("nul-in-pattern", here, "a path cannot have a NUL byte", "remove it")),
+            '\0' => {
+                return Err(Fault::new("nul-in-pattern", here, "a path cannot have a NUL byte", "remove it"));
+            }
             '\n' | '\r' => {
                 let help = "write one rule for each path";
                 return Err(Fault::new("newline-in-pattern", here, "a path cannot have a line break", help));
@@ -81,7 +93,12 @@ fn characters(text: &str) -> Result<(), Fault> {
                 let end = rest.find('/').unwrap_or(rest.len()).saturating_add(at);
                 let name = text.get(at..end).unwrap_or("$");
                 let help = "variables are not expanded: write the path, or `~/` for the home folder; `\\$` is a dollar sign";
-                return Err(Fault::new("variable-in-pattern", at..end, format!("`{name}` would be a variable"), help));
+                return Err(Fault::new(
+                    "variable-in-pattern",
+                    at..end,
+                    format!("`{name}` would be a variable"),
+                    help,
+                ));
             }
             _ => {}
         }
@@ -90,8 +107,14 @@ fn characters(text: &str) -> Result<(), Fault> {
     if text.starts_with('~') && text != "~" && !text.starts_with("~/") {
         let end = text.find('/').unwrap_or(text.len());
         let user = text.get(..end).unwrap_or("~");
-        let help = "`~/` is the home folder; write other homes in full, and `./~name` for a file of that name";
-        return Err(Fault::new("user-in-pattern", 0..end, format!("`{user}` would be another user's home"), help));
+        let help =
+            "`~/` is the home folder; write other homes in full, and `./~name` for a file of that name";
+        return Err(Fault::new(
+            "user-in-pattern",
+            0..end,
+            format!("`{user}` would be another user's home"),
+            help,
+        ));
     }
     if text.starts_with('!') {
         let help = "rules have no order: write a narrower rule with the access that you mean; `\\!` is an exclamation mark";
@@ -177,7 +200,12 @@ fn braces(part: &str) -> Result<(), Fault> {
                     let help = "write one rule for each alternative; `\\{` is a brace";
                     let end = at.saturating_add(1);
                     let shown = part.get(from..end).unwrap_or(part);
-                    return Err(Fault::new("braces-in-pattern", from..end, format!("`{shown}` has alternatives"), help));
+                    return Err(Fault::new(
+                        "braces-in-pattern",
+                        from..end,
+                        format!("`{shown}` has alternatives"),
+                        help,
+                    ));
                 }
             }
             _ => {}
@@ -198,7 +226,8 @@ fn escape(part: &str, at: usize) -> Result<(u8, usize), Fault> {
     match part.as_bytes().get(after) {
         Some(b'x') => {
             let end = after.saturating_add(3);
-            let digits = part.get(after.saturating_add(1)..end).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+            let digits =
+                part.get(after.saturating_add(1)..end).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
             match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
                 Some(byte) if byte != 0 && byte != b'/' => Ok((byte, end)),
                 _ => Err(bad(part.len().min(end))),

@@ -92,7 +92,7 @@ impl Pattern {
                 .help("name a folder instead")
         })?;
         if pattern.unanchored && usage == Use::Grant {
-            let message = format!("`{}` gives access everywhere below {}", text.value, pattern.prefix);
+            let message = format!("`{}` gives access in every folder", text.value);
             return Err(Diagnostic::error("unanchored-grant", text.place.clone(), message)
                 .help("name the folder before `**`; only `none` and `read` rules may begin with `**`"));
         }

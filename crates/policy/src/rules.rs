@@ -5,6 +5,7 @@ use crate::Access;
 use crate::pattern::Pattern;
 use crate::trie::{Hit, Trie};
 use remit_core::{AbsPath, Layer, Rule};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Where a rule comes from. Rules are weighed against others of the same scope, then the scopes are met.
@@ -64,10 +65,12 @@ pub(crate) struct Entry {
     pub(crate) rules: Vec<(Access, Arc<Rule>)>,
     /// Components of the literal prefix.
     prefix: u32,
-    /// For a pattern with wildcards: the entries with wildcards that are strictly narrower.
+    /// For a pattern with wildcards: the entries with wildcards that are strictly narrower, ascending.
     wild: Option<Vec<u32>>,
     /// Whether it speaks of the whole workspace, too.
     pub(crate) broad: bool,
+    /// For a base rule: what it is for.
+    pub(crate) words: Option<Arc<str>>,
 }
 
 impl Entry {
@@ -106,8 +109,8 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Indexes all points. `workspace` tells which rules are broad.
-    pub(crate) fn new(points: &[Point], workspace: &AbsPath) -> Self {
+    /// Indexes all points. `workspace` tells which rules are broad, `words` says what base rules are for, by id.
+    pub(crate) fn new(points: &[Point], workspace: &AbsPath, words: &BTreeMap<Arc<str>, Arc<str>>) -> Self {
         let mut trie = Trie::default();
         let mut entries: Vec<Entry> = Vec::new();
         let mut wild: Vec<(u32, &Pattern)> = Vec::new();
@@ -116,7 +119,10 @@ impl Rules {
             let node = trie.place(&point.pattern);
             let number = u32::try_from(entries.len()).unwrap_or(u32::MAX);
             let known = trie.entries(node).iter().find_map(|known| {
-                entries.get(*known as usize).filter(|e| e.scope == point.scope && e.kind == kind).map(|_| *known)
+                entries
+                    .get(*known as usize)
+                    .filter(|e| e.scope == point.scope && e.kind == kind)
+                    .map(|_| *known)
             });
             if let Some(entry) = known.and_then(|known| entries.get_mut(known as usize)) {
                 entry.access = entry.access.meet(point.access);
@@ -133,9 +139,11 @@ impl Rules {
                 kind,
                 access: point.access,
                 rules: vec![(point.access, Arc::clone(&point.rule))],
-                prefix: u32::try_from(point.pattern.literal_prefix().components().count()).unwrap_or(u32::MAX),
+                prefix: u32::try_from(point.pattern.literal_prefix().components().count())
+                    .unwrap_or(u32::MAX),
                 wild: is_wild.then(Vec::new),
                 broad: point.pattern.matches(workspace),
+                words: words.get(&point.rule.id).filter(|_| point.scope == Scope::Base).cloned(),
             });
         }
         rank(&mut entries, &wild);
@@ -152,18 +160,25 @@ impl Rules {
         self.entries.get(number as usize)
     }
 
-    fn met<'a>(&'a self, hits: &'a [Hit]) -> impl Iterator<Item = (&'a Hit, &'a Entry)> {
+    fn met<'a, 'h>(&'a self, hits: &'h [Hit]) -> impl Iterator<Item = (&'h Hit, &'a Entry)> {
         hits.iter().filter_map(|hit| Some((hit, self.entry(hit.entry)?)))
     }
 
+    /// The base rules, of those that were met.
+    pub(crate) fn bases<'a, 'h>(&'a self, hits: &'h [Hit]) -> impl Iterator<Item = &'a Entry> + use<'a, 'h> {
+        self.met(hits).filter(|(_, entry)| entry.scope == Scope::Base).map(|(_, entry)| entry)
+    }
+
     /// The base rule with the longest path, of those that were met.
-    pub(crate) fn base(&self, hits: &[Hit]) -> Option<&Entry> {
-        let base = self.met(hits).filter(|(_, entry)| entry.scope == Scope::Base);
-        base.max_by_key(|(hit, _)| hit.depth).map(|(_, entry)| entry)
+    pub(crate) fn base<'a>(&'a self, hits: &[Hit]) -> Option<&'a Entry> {
+        self.bases(hits).max_by_key(|entry| entry.prefix)
     }
 
     /// The rules of a person, of those that were met, with what becomes of each.
-    pub(crate) fn standings<'a>(&'a self, hits: &'a [Hit]) -> impl Iterator<Item = (&'a Hit, &'a Entry, Standing)> {
+    pub(crate) fn standings<'a, 'h>(
+        &'a self,
+        hits: &'h [Hit],
+    ) -> impl Iterator<Item = (&'h Hit, &'a Entry, Standing)> + use<'a, 'h> {
         let people = self.met(hits).filter(|(_, entry)| entry.scope != Scope::Base);
         people.map(|(hit, entry)| {
             let narrower = self.met(hits).find(|(other, rule)| narrower((other, rule), (hit, entry)));
@@ -173,7 +188,10 @@ impl Rules {
     }
 
     /// The rules of a person that count, of those that were met, outermost scope first.
-    pub(crate) fn counting<'a>(&'a self, hits: &'a [Hit]) -> impl Iterator<Item = &'a Entry> {
+    pub(crate) fn counting<'a, 'h>(
+        &'a self,
+        hits: &'h [Hit],
+    ) -> impl Iterator<Item = &'a Entry> + use<'a, 'h> {
         [Scope::Global, Scope::Role, Scope::Agent].into_iter().flat_map(move |scope| {
             self.standings(hits)
                 .filter(move |(_, entry, standing)| entry.scope == scope && *standing == Standing::Counts)
@@ -219,7 +237,7 @@ fn narrower((hit, other): (&Hit, &Entry), (own_hit, own): (&Hit, &Entry)) -> boo
         (None, None) => hit.depth > own_hit.depth,
         (None, Some(_)) => other.prefix >= own_hit.depth,
         (Some(_), None) => hit.depth >= own_hit.depth,
-        (Some(narrower), Some(_)) => narrower.contains(&hit.entry),
+        (Some(narrower), Some(_)) => narrower.binary_search(&hit.entry).is_ok(),
     }
 }
 

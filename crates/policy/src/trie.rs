@@ -1,7 +1,7 @@
 //! All patterns of one agent as a tree over components. A walk down a path meets every pattern that speaks of
 //! it; how long it takes depends on the path and on how many patterns overlap there, not on how many exist.
 
-use crate::names::{Globs, Names};
+use crate::names::{Edges, Globs};
 use crate::pattern::{Pattern, Segment};
 use remit_core::AbsPath;
 
@@ -16,7 +16,6 @@ pub(crate) struct Hit {
 
 #[derive(Debug, Clone, Default)]
 struct Node {
-    names: Names<u32>,
     globs: Option<Box<Globs>>,
     /// The node that stands for `**` at this point.
     dirs: Option<u32>,
@@ -29,11 +28,13 @@ struct Node {
 #[derive(Debug, Clone)]
 pub(crate) struct Trie {
     nodes: Vec<Node>,
+    /// Children with literal names.
+    edges: Edges,
 }
 
 impl Default for Trie {
     fn default() -> Self {
-        Self { nodes: vec![Node::default()] }
+        Self { nodes: vec![Node::default()], edges: Edges::default() }
     }
 }
 
@@ -42,17 +43,19 @@ impl Trie {
     pub(crate) fn place(&mut self, pattern: &Pattern) -> u32 {
         let mut at = 0;
         for name in pattern.literal_prefix().components() {
-            at = self.child(at, |node, fresh| *node.names.entry(name.into()).or_insert(fresh));
+            let fresh = self.fresh();
+            at = self.edges.find_or_add(at, name, fresh);
+            self.make(at, fresh, false);
         }
         for segment in pattern.rest() {
-            at = self.child(at, |node, fresh| match segment {
-                Segment::Name(name) => *node.names.entry(name.clone()).or_insert(fresh),
+            let fresh = self.fresh();
+            let Some(node) = self.nodes.get_mut(at as usize) else { return at };
+            at = match segment {
+                Segment::Name(name) => self.edges.find_or_add(at, name, fresh),
                 Segment::Glob(glob) => node.globs.get_or_insert_default().add(glob, fresh),
                 Segment::Dirs => *node.dirs.get_or_insert(fresh),
-            });
-            if let Some(node) = self.nodes.get_mut(at as usize) {
-                node.is_dirs |= *segment == Segment::Dirs;
-            }
+            };
+            self.make(at, fresh, *segment == Segment::Dirs);
         }
         at
     }
@@ -69,46 +72,51 @@ impl Trie {
         }
     }
 
-    fn child(&mut self, at: u32, pick: impl FnOnce(&mut Node, u32) -> u32) -> u32 {
-        let fresh = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        let picked = self.nodes.get_mut(at as usize).map_or(at, |node| pick(node, fresh));
-        if picked == fresh {
-            self.nodes.push(Node::default());
+    fn fresh(&self) -> u32 {
+        u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Makes the node if it is the fresh one.
+    fn make(&mut self, at: u32, fresh: u32, is_dirs: bool) {
+        if at == fresh {
+            self.nodes.push(Node { is_dirs, ..Node::default() });
         }
-        picked
     }
 
     /// Everything that a pattern which matches the path carries, each once.
     pub(crate) fn walk(&self, path: &AbsPath) -> Vec<Hit> {
         let mut hits = Vec::with_capacity(8);
-        let mut active = Vec::with_capacity(16);
-        let mut next = Vec::new();
-        self.enter(0, 0, &mut active, &mut hits);
+        // The nodes reached after each component, one run after the other; the last run begins at `from`.
+        let mut reached = Vec::with_capacity(32);
+        self.enter(0, 0, 0, &mut reached, &mut hits);
+        let mut from = 0;
         for (depth, name) in (1_u32..).zip(path.components()) {
-            for node in active.drain(..).filter_map(|at: u32| Some((at, self.nodes.get(at as usize)?))) {
-                let (at, node) = node;
-                if let Some(child) = node.names.get(name) {
-                    self.enter(*child, depth, &mut next, &mut hits);
+            let end = reached.len();
+            for at in from..end {
+                let Some(number) = reached.get(at).copied() else { break };
+                let Some(node) = self.nodes.get(number as usize) else { break };
+                if let Some(child) = self.edges.find(number, name) {
+                    self.enter(child, depth, end, &mut reached, &mut hits);
                 }
                 if let Some(globs) = &node.globs {
-                    globs.each(name, |child| self.enter(child, depth, &mut next, &mut hits));
+                    globs.each(name, |child| self.enter(child, depth, end, &mut reached, &mut hits));
                 }
                 if node.is_dirs {
-                    self.enter(at, depth, &mut next, &mut hits);
+                    self.enter(number, depth, end, &mut reached, &mut hits);
                 }
             }
-            if next.is_empty() {
+            if reached.len() == end {
                 break;
             }
-            std::mem::swap(&mut active, &mut next);
+            from = end;
         }
         hits
     }
 
-    fn enter(&self, at: u32, depth: u32, active: &mut Vec<u32>, hits: &mut Vec<Hit>) {
+    fn enter(&self, at: u32, depth: u32, from: usize, reached: &mut Vec<u32>, hits: &mut Vec<Hit>) {
         let mut at = Some(at);
-        while let Some(number) = at.take_if(|number| !active.contains(number)) {
-            active.push(number);
+        while let Some(number) = at.take_if(|n| !reached.get(from..).is_some_and(|run| run.contains(n))) {
+            reached.push(number);
             let Some(node) = self.nodes.get(number as usize) else { return };
             for entry in &node.entries {
                 if !hits.iter().any(|hit| hit.entry == *entry) {

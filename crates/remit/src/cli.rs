@@ -15,18 +15,18 @@ Exit codes: 0 yes · 1 no (denied, check failed) · 2 usage · 3 configuration �
 /// The control plane for teams of coding agents: each agent works within its remit.
 #[derive(Debug, Parser)]
 #[command(name = "remit", version, about, after_help = AFTER, disable_help_subcommand = true)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// Use this folder as if the command had been given there.
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
-    pub directory: Option<PathBuf>,
+    pub(crate) directory: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Write a remit.yaml that fits this repository.
     Init(InitArgs),
     /// Check the policy: errors, conflicts, dead rules, its own tests.
@@ -59,34 +59,34 @@ pub enum Command {
 
 /// Arguments of `remit init`.
 #[derive(Debug, Args)]
-pub struct InitArgs {
+pub(crate) struct InitArgs {
     /// Show what would be written; write nothing.
     #[arg(long)]
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
 }
 
 /// Arguments of `remit check`.
 #[derive(Debug, Args)]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// A policy file; without it, the one that governs this folder.
-    pub file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// One JSON object on standard output.
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Arguments of `remit explain`.
 #[derive(Debug, Args)]
-pub struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     /// The agent, as remit.yaml names it.
-    pub agent: String,
+    pub(crate) agent: String,
     /// read, write, create, delete, rename, execute or connect.
-    pub verb: String,
+    pub(crate) verb: String,
     /// A path, relative to this folder or absolute; for rename `FROM:TO`.
-    pub object: OsString,
+    pub(crate) object: OsString,
     /// One JSON object on standard output.
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Arguments of `remit run`.
@@ -95,61 +95,61 @@ pub struct ExplainArgs {
 An agent with a `cli` runs that program; what follows `--` are its arguments.
 An agent without one runs the command that follows `--`; `remit run -- CMD` is the agent `default`.
 The answer is the program's exit code, 128+n for a signal, 125 if it never started.")]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// The agent; or the name of an agent program, if only one agent uses it.
-    pub agent: Option<String>,
+    pub(crate) agent: Option<String>,
     /// Let only the kernel hold the session; register no hook.
     #[arg(long)]
-    pub no_hooks: bool,
+    pub(crate) no_hooks: bool,
     /// Arguments for the agent's program, or a command.
     #[arg(last = true, value_name = "CMD")]
-    pub command: Vec<OsString>,
+    pub(crate) command: Vec<OsString>,
 }
 
 /// Arguments of `remit log`.
 #[derive(Debug, Args)]
-pub struct LogArgs {
+pub(crate) struct LogArgs {
     /// Go on showing what comes.
     #[arg(short, long)]
-    pub follow: bool,
+    pub(crate) follow: bool,
     /// Only this agent.
     #[arg(long, value_name = "NAME")]
-    pub agent: Option<String>,
+    pub(crate) agent: Option<String>,
     /// Only this session.
     #[arg(long, value_name = "ID")]
-    pub session: Option<String>,
+    pub(crate) session: Option<String>,
     /// Only this tool call.
     #[arg(long, value_name = "ID")]
-    pub call: Option<String>,
+    pub(crate) call: Option<String>,
     /// Only this answer: allow, ask or deny.
     #[arg(long)]
-    pub effect: Option<EffectName>,
+    pub(crate) effect: Option<EffectName>,
     /// Only this verb.
     #[arg(long)]
-    pub verb: Option<String>,
+    pub(crate) verb: Option<String>,
     /// Only this kind of record, such as access, call, session-start.
     #[arg(long)]
-    pub event: Option<String>,
+    pub(crate) event: Option<String>,
     /// Only this path and what lies below it.
     #[arg(long, value_name = "PATH")]
-    pub path: Option<PathBuf>,
+    pub(crate) path: Option<PathBuf>,
     /// Only rules whose id begins so.
     #[arg(long, value_name = "ID")]
-    pub rule: Option<String>,
+    pub(crate) rule: Option<String>,
     /// Only from this moment on (RFC 3339, or a span back such as 30m, 2h, 3d).
     #[arg(long, value_name = "TIME")]
-    pub since: Option<String>,
+    pub(crate) since: Option<String>,
     /// At most the last N records; 0 for all.
     #[arg(short = 'n', long, default_value_t = 50, value_name = "N")]
-    pub lines: usize,
+    pub(crate) lines: usize,
     /// One JSON object a line.
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// An answer, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EffectName {
+pub(crate) enum EffectName {
     /// What was allowed.
     Allow,
     /// What a person was asked.
@@ -160,23 +160,23 @@ pub enum EffectName {
 
 /// Arguments of `remit verify`.
 #[derive(Debug, Args)]
-pub struct VerifyArgs {
+pub(crate) struct VerifyArgs {
     /// One JSON object on standard output.
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Arguments of `remit hooks`.
 #[derive(Debug, Args)]
-pub struct HooksArgs {
+pub(crate) struct HooksArgs {
     /// What to do.
     #[command(subcommand)]
-    pub action: HooksAction,
+    pub(crate) action: HooksAction,
 }
 
 /// What `remit hooks` does.
 #[derive(Debug, Subcommand)]
-pub enum HooksAction {
+pub(crate) enum HooksAction {
     /// Register Remit's hooks in the workspace's settings of that program.
     Install(HooksTarget),
     /// Restore the settings as they were.
@@ -189,71 +189,71 @@ pub enum HooksAction {
 
 /// Which hooks.
 #[derive(Debug, Args)]
-pub struct HooksTarget {
+pub(crate) struct HooksTarget {
     /// The agent program: claude.
-    pub host: String,
+    pub(crate) host: String,
     /// The agent that its sessions are; needed where several could be.
     #[arg(long, value_name = "NAME")]
-    pub agent: Option<String>,
+    pub(crate) agent: Option<String>,
     /// One JSON object on standard output.
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Arguments of `remit hook`.
 #[derive(Debug, Args)]
-pub struct HookArgs {
+pub(crate) struct HookArgs {
     /// The agent program.
-    pub host: String,
+    pub(crate) host: String,
     /// The event, as that program names it.
-    pub event: String,
+    pub(crate) event: String,
     /// The workspace; never found by walking up from where the agent stands.
     #[arg(long)]
-    pub root: Option<PathBuf>,
+    pub(crate) root: Option<PathBuf>,
     /// The agent.
     #[arg(long)]
-    pub agent: Option<String>,
+    pub(crate) agent: Option<String>,
 }
 
 /// Arguments of `remit doctor`.
 #[derive(Debug, Args)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// One JSON object on standard output.
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Arguments of `remit demo`.
 #[derive(Debug, Args)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// End by itself; ask nothing.
     #[arg(long)]
-    pub once: bool,
+    pub(crate) once: bool,
     /// Keep the scratch repository and say where it is.
     #[arg(long)]
-    pub keep: bool,
+    pub(crate) keep: bool,
 }
 
 /// Arguments of `remit completions`.
 #[derive(Debug, Args)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell.
-    pub shell: clap_complete::Shell,
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// Arguments of `remit enter-session`.
 #[derive(Debug, Args)]
-pub struct EnterArgs {
+pub(crate) struct EnterArgs {
     /// The settings file whose hook must refuse a call that must be refused.
     #[arg(long)]
-    pub settings: PathBuf,
+    pub(crate) settings: PathBuf,
     /// The agent program whose settings these are.
     #[arg(long)]
-    pub host: String,
+    pub(crate) host: String,
     /// The workspace.
     #[arg(long)]
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
     /// The program and its arguments.
     #[arg(last = true, required = true)]
-    pub command: Vec<OsString>,
+    pub(crate) command: Vec<OsString>,
 }

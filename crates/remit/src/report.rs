@@ -10,9 +10,9 @@ use std::io::Write;
 
 /// Why a command ends without doing what was asked.
 #[derive(Debug)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// The exit code.
-    pub exit: Exit,
+    pub(crate) exit: Exit,
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
@@ -21,17 +21,17 @@ pub struct Failure {
 }
 
 /// The texts of files that findings point into, by the name under which they are shown.
-pub type Texts = BTreeMap<String, String>;
+pub(crate) type Texts = BTreeMap<String, String>;
 
 impl Failure {
     /// A failure with a message: a lowercase fragment.
-    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         let (causes, hints, findings) = (Vec::new(), Vec::new(), Vec::new());
         Self { exit, message: message.into(), causes, hints, findings, texts: Texts::new() }
     }
 
     /// A failure with the error that caused it.
-    pub fn because(exit: Exit, message: impl Into<String>, error: &dyn Error) -> Self {
+    pub(crate) fn because(exit: Exit, message: impl Into<String>, error: &dyn Error) -> Self {
         let mut failure = Self::new(exit, message);
         let mut next = Some(error);
         while let Some(error) = next {
@@ -43,21 +43,28 @@ impl Failure {
 
     /// The same with a way out.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// The same with one more cause.
+    #[must_use]
+    pub(crate) fn cause(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
         self
     }
 
     /// The same with findings in files.
     #[must_use]
-    pub fn findings(mut self, findings: Vec<Diagnostic>, texts: Texts) -> Self {
+    pub(crate) fn findings(mut self, findings: Vec<Diagnostic>, texts: Texts) -> Self {
         self.findings = findings;
         self.texts = texts;
         self
     }
 
     /// Writes the failure to standard error.
-    pub fn show(&self) {
+    pub(crate) fn show(&self) {
         show_findings(&self.findings, &self.texts);
         let mut text = format!("{ERROR}error{ERROR:#}: {}\n", self.message);
         for cause in &self.causes {
@@ -75,20 +82,20 @@ const fn colour(colour: anstyle::AnsiColor) -> anstyle::Style {
 }
 
 /// For errors and refusals.
-pub const ERROR: anstyle::Style = colour(anstyle::AnsiColor::Red).bold();
+pub(crate) const ERROR: anstyle::Style = colour(anstyle::AnsiColor::Red).bold();
 /// For what was allowed and is well.
-pub const OK: anstyle::Style = colour(anstyle::AnsiColor::Green);
+pub(crate) const OK: anstyle::Style = colour(anstyle::AnsiColor::Green);
 /// For what waits for a person, and warnings.
-pub const WAIT: anstyle::Style = colour(anstyle::AnsiColor::Yellow);
+pub(crate) const WAIT: anstyle::Style = colour(anstyle::AnsiColor::Yellow);
 /// For the way out.
-pub const HINT: anstyle::Style = colour(anstyle::AnsiColor::Cyan);
+pub(crate) const HINT: anstyle::Style = colour(anstyle::AnsiColor::Cyan);
 /// For what matters less.
-pub const DIM: anstyle::Style = anstyle::Style::new().dimmed();
+pub(crate) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
 /// For headings.
-pub const BOLD: anstyle::Style = anstyle::Style::new().bold();
+pub(crate) const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
 /// The style of an answer.
-pub fn style_of(effect: remit_core::Effect) -> anstyle::Style {
+pub(crate) fn style_of(effect: remit_core::Effect) -> anstyle::Style {
     match effect {
         remit_core::Effect::Allow => OK,
         remit_core::Effect::Ask => WAIT,
@@ -98,12 +105,12 @@ pub fn style_of(effect: remit_core::Effect) -> anstyle::Style {
 
 /// Writes talk to standard error; colour only where it is shown. A closed standard error has no reader whom
 /// it could be told.
-pub fn talk(text: &str) {
+pub(crate) fn talk(text: &str) {
     drop(anstream::stderr().lock().write_all(text.as_bytes()));
 }
 
 /// Writes data to standard output.
-pub fn say(text: &str) -> Result<(), Failure> {
+pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| {
         Failure::because(Exit::Io, "cannot write to standard output", &e)
@@ -111,14 +118,14 @@ pub fn say(text: &str) -> Result<(), Failure> {
 }
 
 /// One JSON object a line on standard output.
-pub fn say_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+pub(crate) fn say_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value)
         .map_err(|e| Failure::because(Exit::Io, "cannot write the answer as JSON", &e))?;
     say(&(text + "\n"))
 }
 
 /// Writes findings with the lines that they point at.
-pub fn show_findings(findings: &[Diagnostic], texts: &Texts) {
+pub(crate) fn show_findings(findings: &[Diagnostic], texts: &Texts) {
     let renderer = Renderer::styled().decor_style(DecorStyle::Unicode);
     for finding in findings {
         let level = match finding.severity {
@@ -162,7 +169,7 @@ fn span(text: &str, place: &Place) -> Option<std::ops::Range<usize>> {
 }
 
 /// A table of columns, as wide as their widest cell; the last one is not padded.
-pub fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

@@ -1,62 +1,66 @@
-//! Who decides: the one interface through which the gate asks, and through which the holder speaks to what
-//! decides inside the gate's process.
+//! What the gate asks of whoever judges: one ruling for one operation, in the words of the policy.
 
 use remit_core::{AbsPath, Verb};
 
-/// A change that a program in the session asks for, resolved.
-#[derive(Debug, Clone, Copy)]
+/// A change of the file tree that a process of the session has asked for and that could be done.
+#[derive(Debug)]
 pub struct Operation<'a> {
-    /// What is done.
+    /// What it is in the policy's words. A hard link is a `rename`: a second name for what exists.
     pub verb: Verb,
-    /// The system call, by name.
+    /// The system call by name; `renameat2 exchange` for the one that swaps two names.
     pub syscall: &'static str,
-    /// The caller's own spelling.
+    /// The path as the caller wrote it, relative or not; empty where it gave a descriptor only.
     pub asked: &'a [u8],
-    /// The kernel's name for the object.
+    /// The path as the kernel names it. For a file without a name (`O_TMPFILE`) it is the folder.
     pub path: &'a AbsPath,
-    /// The other end of a rename or link.
+    /// The other end of a rename or hard link.
     pub to: Option<Target<'a>>,
-    /// The thread group that asks, as the session numbers it.
+    /// The caller's process (thread group), by its number in the session.
     pub pid: u32,
-    /// Whether the object exists.
+    /// Whether something has the name `path`.
     pub exists: bool,
-    /// Whether it is a folder.
+    /// Whether what it has, or will have, is a folder.
     pub is_dir: bool,
-    /// Rename or exchange of a folder: an entry below it that may not move.
+    /// For the move of a folder: an entry below either end that may not change. Such a move is refused
+    /// whatever the ruling says; it is put before the judge so that it is recorded with its reason.
     pub below: Option<&'a AbsPath>,
 }
 
-/// The other end of a rename or link.
-#[derive(Debug, Clone, Copy)]
+/// The second path of an operation.
+#[derive(Debug)]
 pub struct Target<'a> {
-    /// The caller's own spelling.
+    /// As the caller wrote it.
     pub asked: &'a [u8],
-    /// The kernel's name.
+    /// As the kernel names it.
     pub path: &'a AbsPath,
-    /// Whether it exists.
+    /// Whether something has that name, and so is replaced or swapped.
     pub exists: bool,
 }
 
 /// The answer to an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
-    /// It is done on the caller's behalf.
+    /// The gate does it.
     Allow,
     /// The caller gets `EACCES`.
     Deny,
 }
 
-/// Decides and records. Lives in the gate's process, which is a copy of the launching process: descriptors
-/// and memory that it holds are there too.
+/// Judges and records. Called from several threads at once.
 pub trait Authority: Send + Sync {
-    /// Called once in the gate's process before anything is served; may start threads.
+    /// Called once in the gate's process, before serving; may start threads.
     fn start(&self) {}
-    /// Decides and records. Called before the change is done, after the natural errors.
+
+    /// Decides and records. Called before the change is done, and after the errors that the kernel would have
+    /// answered anyway.
     fn judge(&self, operation: &Operation<'_>) -> Ruling;
-    /// Would this entry be allowed to change? Records nothing; asked for what lies below a folder that moves.
+
+    /// Would this entry be allowed to change? Records nothing; asked for all that lies below a folder that moves.
     fn may(&self, verb: Verb, path: &AbsPath) -> bool;
-    /// A message from the holder, and its answer.
+
+    /// A message from the holder over the control channel, and its answer.
     fn control(&self, message: &[u8]) -> Vec<u8>;
-    /// The last task is gone.
+
+    /// The last task of the session is gone.
     fn finish(&self) {}
 }

@@ -11,6 +11,17 @@
 pub mod adapter;
 pub mod base;
 pub mod calls;
+pub mod choose;
+pub mod desk;
 pub mod environment;
+pub mod holder;
 pub mod home;
+pub mod outside;
+pub mod recorder;
 pub mod scratch;
+pub mod socket;
+pub mod survey;
+pub mod syncer;
+pub mod warden;
+pub mod words;
+pub mod workspace;

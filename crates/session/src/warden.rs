@@ -70,9 +70,9 @@ impl Warden {
             }
             Verb::Delete => mine.remove(operation.path),
             Verb::Rename => {
-                let Some(to) = operation.to.map(|t| t.path) else { return false };
+                let Some(to) = operation.to.as_ref().map(|t| t.path) else { return false };
                 let from_mine = operation.path == of || mine.contains(operation.path);
-                let onto = to == of || mine.contains(to) || (!operation.to.is_some_and(|t| t.exists) && belongs(of, to));
+                let onto = to == of || mine.contains(to) || (!operation.to.as_ref().is_some_and(|t| t.exists) && belongs(of, to));
                 if from_mine && onto {
                     mine.remove(operation.path);
                     if to != of {
@@ -94,12 +94,12 @@ impl Warden {
     }
 
     fn access(&self, operation: &Operation<'_>, action: &Action, decision: &Decision, call: Option<&OpenCall>) -> Record {
-        let to = operation.to.map(|t| t.asked);
+        let to = operation.to.as_ref().map(|t| t.asked);
         let mut record = Record::access(now(), Door::Kernel, action, decision).spelled(operation.asked, to);
         if let Some(below) = operation.below {
             record = record.with("below", below.to_string());
             record.path = Some(operation.path.to_string());
-            record.to = operation.to.map(|t| t.path.to_string());
+            record.to = operation.to.as_ref().map(|t| t.path.to_string());
         }
         record.pid = Some(operation.pid);
         record.syscall = Some(operation.syscall.to_owned());
@@ -146,7 +146,7 @@ impl Authority for Warden {
             self.refused(operation, &action, &decision);
             return Ruling::Deny;
         }
-        let to_scratch = operation.to.is_none_or(|t| self.scratch.has(t.path, operation.is_dir));
+        let to_scratch = operation.to.as_ref().is_none_or(|t| self.scratch.has(t.path, operation.is_dir));
         if to_scratch && self.scratch.has(operation.path, operation.is_dir) {
             held(&self.calls).count(operation.path, operation.verb.word());
             return Ruling::Allow;

@@ -2,7 +2,7 @@
 //! person's own home.
 
 use crate::{Model, TestEnv, tools};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -29,6 +29,11 @@ impl Claude {
             other => bail!("no Claude Code is published for `{other}`"),
         };
         tools::CLAUDE.program(&format!("{}-{system}-{machine}/claude", tools::CLAUDE.npm))
+    }
+
+    /// Makes `claude` a command of `env`, and answers its path.
+    pub fn install(env: &TestEnv) -> Result<PathBuf> {
+        env.install("claude", &Self::locate()?)
     }
 
     /// What the environment of [`TestEnv::vars`] needs beside it.
@@ -62,8 +67,7 @@ impl Claude {
 
     /// Claude Code itself, ungoverned, in the project of `env`.
     pub fn command(env: &TestEnv, model: &Model, prompt: &str, allowed: &[&str]) -> Result<Command> {
-        let program = Self::locate()?;
-        let mut command = env.command(&program).context("Claude Code")?;
+        let mut command = env.command(Self::install(env)?)?;
         command.envs(Self::vars(env, model)).args(Self::arguments(prompt, allowed, None));
         Ok(command)
     }

@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the tests look at files and processes")]
 
 use anyhow::Result;
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 use test_support::{TestEnv, env::NOBODY};
 
 #[test]
@@ -37,6 +37,7 @@ fn another_user_owns_the_folders_and_reaches_a_staged_program() -> Result<()> {
     let env = TestEnv::new()?.as_user(NOBODY)?;
     // A folder that only its owner can enter.
     let hidden = tempfile::Builder::new().prefix("hidden-").tempdir()?;
+    fs::set_permissions(hidden.path(), fs::Permissions::from_mode(0o700))?;
     let program = hidden.path().join("tool");
     fs::copy("/bin/sh", &program)?;
     let mut command = env.command(&program)?;
@@ -47,6 +48,17 @@ fn another_user_owns_the_folders_and_reaches_a_staged_program() -> Result<()> {
         assert!(outcome.stdout.contains("CapEff:\t0000000000000000"), "{}", outcome.stdout);
     }
     assert_eq!(fs::read_to_string(env.project().join("here"))?, "made\n");
+    Ok(())
+}
+
+#[test]
+fn an_installed_program_is_found_by_its_name_and_can_be_replaced() -> Result<()> {
+    for env in [TestEnv::new()?, TestEnv::new()?.as_user(NOBODY)?] {
+        env.install("agent", Path::new("/bin/false"))?;
+        env.install("agent", Path::new("/bin/echo"))?;
+        let outcome = env.run(env.command("sh")?.args(["-c", "agent hello"]))?.ended(0)?;
+        assert_eq!(outcome.stdout, "hello\n");
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use super::scan::Heredoc;
 use super::word::Word;
 use super::writers::{Deed, Doing, Landing, Spot, of_program};
 use remit_core::AbsPath;
-use std::mem;
+use std::rc::Rc;
 
 /// The longest text that is read, in bytes. A single argument of a program is shorter on Linux.
 pub const LONGEST: usize = 1 << 20;
@@ -14,16 +14,8 @@ pub const DEEPEST: usize = 32;
 pub const MOST: usize = 4096;
 
 /// Files that are no files, or lead only back to the command's own streams.
-const STREAMS: [&[u8]; 8] = [
-    b"/dev/null",
-    b"/dev/zero",
-    b"/dev/full",
-    b"/dev/tty",
-    b"/dev/stdin",
-    b"/dev/stdout",
-    b"/dev/stderr",
-    b"-",
-];
+const STREAMS: [&[u8]; 7] =
+    [b"/dev/null", b"/dev/zero", b"/dev/full", b"/dev/tty", b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"];
 
 /// Why a text was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +40,7 @@ pub fn deeds(text: &str, cwd: &AbsPath, home: Option<&AbsPath>) -> Result<Vec<De
         at: 0,
         depth: 0,
         heredocs: Vec::new(),
-        dir: Some(cwd.clone()),
+        dir: Some(Rc::new(cwd.clone())),
         home,
         found: &mut found,
     };
@@ -79,22 +71,20 @@ pub(super) struct Parser<'a> {
     depth: usize,
     pub(super) heredocs: Vec<Heredoc>,
     /// The working folder; none once it is not known.
-    pub(super) dir: Option<AbsPath>,
+    pub(super) dir: Option<Rc<AbsPath>>,
     home: Option<&'a AbsPath>,
     found: &'a mut Vec<Deed>,
 }
 
 impl Parser<'_> {
-    /// One level down; false, and the rest is not read, if that is too deep.
-    pub(super) fn deeper(&mut self) -> bool {
-        self.depth = self.depth.saturating_add(1);
-        if self.depth > DEEPEST {
+    /// Does `read` one level down. What lies too deep is not read, and nothing after it.
+    pub(super) fn level(&mut self, read: impl FnOnce(&mut Self)) {
+        if self.depth == DEEPEST {
             self.at = self.text.len();
+            return;
         }
-        self.depth <= DEEPEST
-    }
-
-    pub(super) fn shallower(&mut self) {
+        self.depth = self.depth.saturating_add(1);
+        read(self);
         self.depth = self.depth.saturating_sub(1);
     }
 
@@ -106,28 +96,24 @@ impl Parser<'_> {
     }
 
     fn inner(&mut self, end: End) {
-        if self.deeper() {
-            self.list(end);
-        }
-        self.shallower();
+        self.level(|p| p.list(end));
     }
 
     /// Another text, run in this shell.
     pub(super) fn script(&mut self, text: &[u8]) {
-        if self.deeper() {
+        self.level(|p| {
             let mut child = Parser {
                 text,
                 at: 0,
-                depth: self.depth,
+                depth: p.depth,
                 heredocs: Vec::new(),
-                dir: self.dir.take(),
-                home: self.home,
-                found: &mut *self.found,
+                dir: p.dir.take(),
+                home: p.home,
+                found: &mut *p.found,
             };
             child.list(End::Text);
-            self.dir = child.dir;
-        }
-        self.shallower();
+            p.dir = child.dir;
+        });
     }
 
     fn list(&mut self, end: End) {
@@ -161,7 +147,8 @@ impl Parser<'_> {
                 }
                 Some(b'|') => self.skip(if self.peek_at(1) == Some(b'|') { 2 } else { 1 }),
                 Some(_) => {
-                    if (end == End::Brace && self.keyword(b"}")) || (end == End::Clause && self.sees(b"esac")) {
+                    if (end == End::Brace && self.keyword(b"}")) || (end == End::Clause && self.sees(b"esac"))
+                    {
                         return;
                     }
                     self.pipeline();
@@ -223,7 +210,7 @@ impl Parser<'_> {
                 Some(b'&') => break,
                 Some(b'(') => {
                     self.skip(1);
-                    if self.parenthesis(&mut words) {
+                    if self.parenthesis(&words) {
                         return;
                     }
                 }
@@ -243,7 +230,9 @@ impl Parser<'_> {
                         }
                     }
                     let number = matches!(self.peek(), Some(b'<' | b'>'))
-                        && word.bare().is_some_and(|w| w.iter().all(u8::is_ascii_digit) || w.starts_with(b"{"));
+                        && word
+                            .bare()
+                            .is_some_and(|w| w.iter().all(u8::is_ascii_digit) || w.starts_with(b"{"));
                     if !number {
                         words.push(word);
                     }
@@ -254,7 +243,7 @@ impl Parser<'_> {
     }
 
     /// After `(` in a command. True if the command ended with it.
-    fn parenthesis(&mut self, words: &mut Vec<Word>) -> bool {
+    fn parenthesis(&mut self, words: &[Word]) -> bool {
         if words.is_empty() {
             if !self.arithmetic() {
                 self.nested(End::Paren);
@@ -291,10 +280,7 @@ impl Parser<'_> {
             self.newline();
             self.blanks();
         }
-        if self.deeper() {
-            self.command();
-        }
-        self.shallower();
+        self.level(Self::command);
         self.dir = dir;
     }
 
@@ -303,7 +289,7 @@ impl Parser<'_> {
         let Some(bare) = word.bare() else { return Leading::Plain };
         match bare {
             b"{" => self.inner(End::Brace),
-            b"case" => self.case(),
+            b"case" => self.level(Self::case),
             b"[[" => {
                 while self.at < self.text.len() && !self.keyword(b"]]") {
                     if self.word() == Word::default() {
@@ -341,9 +327,6 @@ impl Parser<'_> {
 
     /// From after `case`.
     fn case(&mut self) {
-        if !self.deeper() {
-            return;
-        }
         self.blanks();
         self.word();
         self.space();
@@ -365,7 +348,6 @@ impl Parser<'_> {
                 self.skip(1);
             }
         }
-        self.shallower();
     }
 
     /// Blanks and newlines.
@@ -437,7 +419,9 @@ impl Parser<'_> {
     fn add(&mut self, deed: Deed) {
         let asked = deed.at.asked.as_slice();
         let stream = STREAMS.contains(&asked)
-            || [&b"/dev/fd/"[..], b"/proc/self/fd/", b"/dev/tcp/", b"/dev/udp/"].iter().any(|p| asked.starts_with(p));
+            || [&b"/dev/fd/"[..], b"/proc/self/fd/", b"/dev/tcp/", b"/dev/udp/"]
+                .iter()
+                .any(|p| asked.starts_with(p));
         if !(stream && deed.doing == Doing::Put) && self.found.len() <= MOST {
             self.found.push(deed);
         }
@@ -478,15 +462,14 @@ impl Parser<'_> {
 
     fn change_dir(&mut self, args: &[Word]) {
         let target = args.iter().find(|a| !matches!(a.bare(), Some([b'-', _, ..])));
-        let dir = mem::take(&mut self.dir);
         self.dir = match target {
-            None => self.home.cloned(),
+            None => self.home.cloned().map(Rc::new),
             Some(word) if word.bytes == b"-" => None,
-            Some(word) => {
-                self.dir = dir;
-                // The shell folds dots as text here, not as the kernel would.
-                self.spot(word).and_then(|spot| AbsPath::lexical(&AbsPath::root(), spot.path).ok())
-            }
+            // The shell folds dots as text here, not as the kernel would.
+            Some(word) => self
+                .spot(word)
+                .and_then(|spot| AbsPath::lexical(&AbsPath::root(), spot.path).ok())
+                .map(Rc::new),
         };
     }
 }
@@ -519,10 +502,13 @@ fn program(words: &[Word]) -> Option<(&[u8], &[Word])> {
         }
         while let Some((option, after)) = rest.split_first() {
             let text = option.literal()?;
-            if name == b"env" && (text.starts_with(b"-C") || text.starts_with(b"-S") || text.starts_with(b"--")) {
+            if name == b"env"
+                && (text.starts_with(b"-C") || text.starts_with(b"-S") || text.starts_with(b"--"))
+            {
                 return None;
             }
-            if !text.starts_with(b"-") && !(matches!(name, b"env" | b"sudo") && option.assigns()) {
+            let setting = matches!(name, b"env" | b"sudo") && option.assigns();
+            if !text.starts_with(b"-") && !setting {
                 break;
             }
             rest = if takes_value.contains(&text) { after.get(1..)? } else { after };

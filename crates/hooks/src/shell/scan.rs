@@ -10,6 +10,9 @@ pub(super) struct Heredoc {
     pub(super) strip_tabs: bool,
 }
 
+/// The longest arithmetic that is recognised, in bytes: the only place where text is looked at ahead.
+const LONGEST_SUM: usize = 1024;
+
 /// What ends a word.
 pub(super) fn is_meta(b: u8) -> bool {
     matches!(b, b' ' | b'\t' | b'\n' | b';' | b'|' | b'&' | b'(' | b')' | b'<' | b'>')
@@ -40,7 +43,7 @@ impl Parser<'_> {
     pub(super) fn blanks(&mut self) {
         loop {
             match self.peek() {
-                Some(b' ' | b'\t' | b'\r') => self.skip(1),
+                Some(b' ' | b'\t') => self.skip(1),
                 Some(b'\\') if self.peek_at(1) == Some(b'\n') => self.skip(2),
                 Some(b'#') => {
                     while self.peek().is_some_and(|b| b != b'\n') {
@@ -95,8 +98,8 @@ impl Parser<'_> {
     /// One word; empty and unquoted if none begins here.
     pub(super) fn word(&mut self) -> Word {
         let mut word = Word { tilde: self.peek() == Some(b'~'), ..Word::default() };
-        // Braces expand only if a comma or two dots stand between them.
-        let (mut open, mut parted) = (false, false);
+        // Braces expand only if a comma or two dots stand between them; a bracket only if it is closed.
+        let (mut open, mut parted, mut bracket) = (false, false, false);
         while let Some(b) = self.peek() {
             match b {
                 b if is_meta(b) => break,
@@ -113,7 +116,13 @@ impl Parser<'_> {
                 b'$' => self.dollar(&mut word, false),
                 b'`' => self.backtick(&mut word),
                 b => {
-                    word.expands |= matches!(b, b'*' | b'?' | b'[') || (b == b'}' && open && parted);
+                    word.expands |= match b {
+                        b'*' | b'?' => true,
+                        b']' => bracket,
+                        b'}' => open && parted,
+                        _ => false,
+                    };
+                    bracket |= b == b'[';
                     open |= b == b'{';
                     parted |= open && (b == b',' || (b == b'.' && self.peek_at(1) == Some(b'.')));
                     word.bytes.push(b);
@@ -185,9 +194,12 @@ impl Parser<'_> {
             Some(b'{') => {
                 word.expands = true;
                 self.skip(1);
-                self.parameter(quoted);
+                self.level(|p| p.parameter(quoted));
             }
-            Some(b) if b.is_ascii_alphanumeric() || matches!(b, b'_' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => {
+            Some(b)
+                if b.is_ascii_alphanumeric()
+                    || matches!(b, b'_' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') =>
+            {
                 word.expands = true;
                 self.skip(1);
                 if b.is_ascii_alphabetic() || b == b'_' {
@@ -207,7 +219,7 @@ impl Parser<'_> {
         }
         let mut depth = 1usize;
         let rest = self.text.get(self.at..).unwrap_or_default();
-        for (i, b) in rest.iter().enumerate() {
+        for (i, b) in rest.iter().enumerate().take(LONGEST_SUM) {
             match b {
                 b'(' => depth = depth.saturating_add(1),
                 b')' if depth > 2 => depth = depth.saturating_sub(1),
@@ -226,16 +238,10 @@ impl Parser<'_> {
 
     /// `${…}` from after its brace: only commands in it are of interest.
     fn parameter(&mut self, quoted: bool) {
-        if !self.deeper() {
-            return;
-        }
         let mut lost = Word::default();
         while let Some(b) = self.peek() {
             match b {
-                b'}' => {
-                    self.skip(1);
-                    break;
-                }
+                b'}' => return self.skip(1),
                 b'\\' => self.skip(2),
                 b'\'' if !quoted => self.single(&mut lost),
                 b'"' => self.double(&mut lost),
@@ -244,7 +250,6 @@ impl Parser<'_> {
                 _ => self.skip(1),
             }
         }
-        self.shallower();
     }
 
     /// A command between backticks: its own backslashes come off before it is read.

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn ansi_c_quotes_are_undone() {
-        assert_eq!(ansi_c(br"a\tb\x2f\u00e9\101\'c' rest"), ("a\tb/\u{e9}A'c".as_bytes().to_vec(), 23));
+        assert_eq!(ansi_c(br"a\tb\x2f\u00e9\101\'c' rest"), ("a\tb/\u{e9}A'c".as_bytes().to_vec(), 22));
         assert_eq!(ansi_c(br"open\"), (b"open".to_vec(), 5));
         assert_eq!(ansi_c(br"\cA\q'"), (b"\x01\\q".to_vec(), 6));
     }

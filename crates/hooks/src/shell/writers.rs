@@ -127,7 +127,11 @@ pub(super) fn of_program(name: &[u8], args: &[Word], find: Find<'_>) -> Vec<Deed
         b"ln" => link(&Args::read(args, &COPY), find),
         b"install" => {
             let args = Args::read(args, &INSTALL);
-            if args.has(b'd') { each(&args.operands, Doing::Make, find) } else { onto(&args, Doing::Put, find) }
+            if args.has(b'd') {
+                each(&args.operands, Doing::Make, find)
+            } else {
+                onto(&args, Doing::Put, find)
+            }
         }
         b"dd" => args
             .iter()
@@ -195,8 +199,9 @@ fn link(args: &Args<'_>, find: Find<'_>) -> Vec<Deed> {
         args.options.push((b't', "", Some(here)));
     }
     let mut deeds = onto(&args, Doing::Move, find);
+    // Where the link comes to is not known, and what it leads to stays.
+    deeds.retain(|deed| deed.doing != Doing::Remove);
     if args.has(b's') {
-        deeds.retain(|deed| deed.doing != Doing::Remove);
         for deed in &mut deeds {
             deed.doing = Doing::Make;
             deed.from = None;
@@ -230,7 +235,8 @@ impl<'w> Args<'w> {
                 [b'-', b'-', long @ ..] => {
                     let mut halves = long.splitn(2, |b| *b == b'=');
                     let name = halves.next().unwrap_or_default();
-                    let known = spec.long.iter().find(|(l, ..)| !name.is_empty() && l.as_bytes().starts_with(name));
+                    let known =
+                        spec.long.iter().find(|(l, ..)| !name.is_empty() && l.as_bytes().starts_with(name));
                     let Some((long, letter, valued)) = known else { continue };
                     let inline = halves.next().map(|v| Word { bytes: v.to_vec(), ..word.clone() });
                     let value = if *valued { inline.or_else(|| args.next().cloned()) } else { None };
@@ -244,7 +250,13 @@ impl<'w> Args<'w> {
     }
 
     /// `-rfm644`: letters, up to one that takes the rest or the next argument.
-    fn cluster(&mut self, word: &Word, letters: &[u8], spec: &Options, args: &mut std::slice::Iter<'_, Word>) {
+    fn cluster(
+        &mut self,
+        word: &Word,
+        letters: &[u8],
+        spec: &Options,
+        args: &mut std::slice::Iter<'_, Word>,
+    ) {
         for (i, letter) in letters.iter().enumerate() {
             let rest = letters.get(i.saturating_add(1)..).unwrap_or_default();
             if spec.valued.contains(letter) {

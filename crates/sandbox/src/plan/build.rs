@@ -104,6 +104,11 @@ struct Planner<'a> {
 /// Folders that the view makes itself.
 pub(super) const OWN: [&str; 3] = ["/proc", "/dev", "/run/remit"];
 
+const NO_NARROW_READ: &str = "reading cannot be taken away inside a readable folder, except by `none`";
+
+/// The one of them in which rules grant something.
+const SHARED_MEMORY: &str = "/dev/shm";
+
 fn own(path: &AbsPath) -> bool {
     OWN.iter().any(|own| path.as_bytes().strip_prefix(own.as_bytes()).is_some_and(|r| matches!(r.first(), None | Some(b'/'))))
 }
@@ -127,23 +132,29 @@ impl Planner<'_> {
     }
 
     /// What stands at a path of the view, seen from outside.
-    fn find(&self, path: &AbsPath) -> Result<Found, String> {
-        match self.outside(path) {
+    fn find(&self, path: &AbsPath, state: State) -> Result<Found, String> {
+        match self.outside(path, state) {
             Some(path) => self.disk.find(&path).map_err(|error| format!("{path} cannot be looked at: {error}")),
             None => Ok(Found::Absent),
         }
     }
 
     /// Where a path of the view lies on the machine; none in memory.
-    fn outside(&self, path: &AbsPath) -> Option<AbsPath> {
-        let Some(extra) = self.extras.iter().filter(|e| e.target.covers(path)).max_by_key(|e| e.target.as_bytes().len())
-        else {
-            return Some(path.clone());
-        };
-        match &extra.source {
-            Source::Host(source) => AbsPath::lexical(source, extra.target.strip(path)?).ok(),
+    fn outside(&self, path: &AbsPath, state: State) -> Option<AbsPath> {
+        let State::Shown { tree, .. } = state else { return Some(path.clone()) };
+        let bind = self.plan.binds.get(tree)?;
+        match &bind.source {
+            Source::Host(source) => AbsPath::lexical(source, bind.target.strip(path)?).ok(),
             Source::Memory => None,
         }
+    }
+
+    /// A person's rule for something of the machine that lies where the session has a folder of its own, such as a
+    /// work tree below `/tmp`: it is shown there.
+    fn of_the_machine(&self, path: &AbsPath, place: &Place, tree: usize) -> bool {
+        let person = place.points.iter().filter_map(|i| self.points.get(*i)).any(|p| !p.base && !p.access.is_none());
+        let private = self.plan.binds.get(tree).is_some_and(|bind| bind.private);
+        private && person && matches!(self.disk.find(path), Ok(Found::Is(stat)) if stat.kind != Kind::Link)
     }
 
     /// Every place, in tree order.
@@ -154,6 +165,9 @@ impl Planner<'_> {
             change(&mut place.1);
         };
         at(&AbsPath::root(), &|_| {});
+        if let Ok(memory) = AbsPath::new(SHARED_MEMORY) {
+            at(&memory, &|_| {});
+        }
         for (index, point) in self.points.iter().enumerate() {
             if let Where::Path(path) = &point.place {
                 at(path, &|place| place.points.push(index));
@@ -187,14 +201,14 @@ impl Planner<'_> {
                 _ => None,
             })
             .collect();
-        let single = |path: &&&AbsPath| match self.find(path) {
+        let single = |path: &&&AbsPath| match self.disk.find(path) {
             Ok(Found::Is(stat)) => stat.kind == Kind::File,
             Ok(Found::Absent) => !self.points.iter().any(|p| p.folder && p.place == Where::Path((**path).clone())),
             _ => false,
         };
         let folder = |path: &&AbsPath| {
             let parent = path.parent().filter(|parent| *parent != AbsPath::root() && !own(parent))?;
-            let there = matches!(self.find(&parent), Ok(Found::Is(stat)) if stat.kind == Kind::Folder);
+            let there = matches!(self.disk.find(&parent), Ok(Found::Is(stat)) if stat.kind == Kind::Folder);
             (there && self.access(&parent).is_none()).then_some(parent)
         };
         granted.iter().filter(single).filter_map(folder).collect()
@@ -249,7 +263,7 @@ impl Planner<'_> {
     /// Whether no rule can grant anything at or below: a literal `none`, or sealed.
     fn closed_for_good(&self, path: &AbsPath) -> bool {
         self.request.sealed.iter().any(|sealed| sealed.covers(path))
-            || self.points.iter().any(|p| p.access.is_none() && matches!(&p.place, Where::Path(none) if none.covers(path)))
+            || self.points.iter().any(|p| !p.base && p.access.is_none() && matches!(&p.place, Where::Path(none) if none.covers(path)))
     }
 
     /// The most and the least that literal rules grant at or below a folder, leaving out where they grant nothing.
@@ -285,21 +299,35 @@ impl Planner<'_> {
         if let Some(source) = &place.extra {
             return self.extra(path, source, state, floor);
         }
-        if state == State::Out || (own(path) && self.own_place(path, place)) {
+        let access = self.access(path);
+        let state = match state {
+            State::Shown { tree, .. } if self.of_the_machine(path, place, tree) => State::Hidden,
+            other => other,
+        };
+        if state == State::Out {
+            if !access.is_none() {
+                self.note(place, |rule| format!("{rule} lies inside a folder that is covered, so nothing of it is seen"));
+            }
             return (state, floor);
         }
-        let access = self.access(path);
-        let found = match self.find(path) {
+        if own(path) {
+            self.own_place(path, place);
+            let memory = path.as_bytes() == SHARED_MEMORY.as_bytes();
+            return (state, if memory { self.grant(path, rights(access), floor) } else { floor });
+        }
+        let found = match self.find(path, state) {
             Ok(found) => found,
             Err(note) => {
                 self.plan.notes.push(note);
                 return (state, floor);
             }
         };
-        if access.is_none() && !place.shown {
+        let asked_for = place.shown && !self.closed_for_good(path);
+        if access.is_none() && !asked_for {
             return self.end(path, place, found, state, floor);
         }
         match state {
+            State::Shown { .. } if access.is_none() => (state, floor),
             State::Shown { tree, narrowed } => {
                 self.inside(path, place, access, found, floor, (tree, narrowed))
             }
@@ -308,7 +336,7 @@ impl Planner<'_> {
     }
 
     /// The view's own folders show what it puts there; rules do not reach them.
-    fn own_place(&mut self, path: &AbsPath, place: &Place) -> bool {
+    fn own_place(&mut self, path: &AbsPath, place: &Place) {
         for index in place.points.clone() {
             match self.points.get(index) {
                 Some(point) if !point.base && point.access.is_none() => {
@@ -317,7 +345,6 @@ impl Planner<'_> {
                 _ => {}
             }
         }
-        true
     }
 
     /// What belongs to the session alone.
@@ -337,8 +364,13 @@ impl Planner<'_> {
         let hidden = (State::Hidden, floor);
         match found {
             Found::Is(stat) if stat.kind != Kind::Link => {
+                let want = rights(access);
+                if floor.read && !want.read {
+                    self.refuse_place(place, NO_NARROW_READ);
+                    return hidden;
+                }
                 let tree = self.bind(Source::Host(path.clone()), path, access, false);
-                (State::Shown { tree, narrowed: false }, self.grant(path, rights(access), floor))
+                (State::Shown { tree, narrowed: floor.execute && !want.execute }, self.grant(path, want, floor))
             }
             Found::Is(_) | Found::ThroughLink => {
                 self.repeat_link(path);
@@ -366,17 +398,16 @@ impl Planner<'_> {
     ) -> (State, Rights) {
         let want = rights(access);
         let same = (State::Shown { tree, narrowed }, floor);
-        self.uses(tree, access);
         if floor.read && !want.read {
-            self.refuse_place(place, "reading cannot be taken away inside a readable folder, except by `none`");
+            self.refuse_place(place, NO_NARROW_READ);
             return same;
         }
-        let executes = floor.execute && !narrowed;
-        if executes && !want.execute {
+        if floor.execute && !narrowed && !want.execute {
+            self.uses(tree, access);
             return self.narrow(path, place, access, found, floor, same);
         }
-        let stat = match found {
-            Found::Is(stat) if stat.kind != Kind::Link => stat,
+        match found {
+            Found::Is(stat) if stat.kind != Kind::Link => {}
             Found::Is(_) | Found::ThroughLink => {
                 self.note(place, |rule| format!("{rule} names a symbolic link; rules speak of real paths"));
                 return same;
@@ -385,14 +416,16 @@ impl Planner<'_> {
                 if !floor.has(want) {
                     self.note(place, |rule| format!("{rule} names nothing that exists; what it adds holds from the next start"));
                 }
+                self.uses(tree, access.meet(Access::WRITE));
                 return same;
             }
-        };
-        if narrowed && want.execute && stat.kind == Kind::Folder {
-            let Some(source) = self.outside(path) else { return same };
+        }
+        if narrowed && want.execute {
+            let Some(source) = self.outside(path, same.0) else { return same };
             let tree = self.bind(Source::Host(source), path, access, false);
             return (State::Shown { tree, narrowed: false }, self.grant(path, want, floor));
         }
+        self.uses(tree, access);
         (same.0, self.grant(path, want, floor))
     }
 
@@ -409,7 +442,11 @@ impl Planner<'_> {
         let writes = access.has(Access::WRITE);
         let folder = place.points.iter().filter_map(|i| self.points.get(*i)).any(|p| p.folder);
         match found {
-            Found::Is(Stat { kind: Kind::Folder, .. }) => {}
+            Found::Is(stat) if stat.kind == Kind::Folder => {
+                if crate::placeholders::is_one(&stat) {
+                    self.plan.placeholders.push(path.clone());
+                }
+            }
             Found::Is(Stat { kind: Kind::File, .. }) if writes => {
                 self.refuse_place(place, "starting programs cannot be taken away from one file that may be written in an executable folder; grant `all` or `read`");
                 return same;
@@ -418,7 +455,7 @@ impl Planner<'_> {
             // What is not executable, and may not be changed, cannot become so.
             Found::Is(_) => return same,
             Found::Absent if !writes => return same,
-            Found::Absent if folder && self.parent_exists(path) => self.plan.placeholders.push(path.clone()),
+            Found::Absent if folder && self.parent_exists(path, same.0) => self.plan.placeholders.push(path.clone()),
             Found::Absent => {
                 self.refuse_place(place, "starting programs cannot be taken away from what does not exist yet; make the folder, or write the rule with a trailing `/`");
                 return same;
@@ -428,7 +465,7 @@ impl Planner<'_> {
                 return same;
             }
         }
-        let Some(source) = self.outside(path) else { return same };
+        let Some(source) = self.outside(path, same.0) else { return same };
         let tree = self.bind(Source::Host(source), path, access, false);
         (State::Shown { tree, narrowed: true }, self.grant(path, rights(access), floor))
     }
@@ -436,15 +473,15 @@ impl Planner<'_> {
     /// Access ends: what is there is covered.
     fn end(&mut self, path: &AbsPath, place: &Place, found: Found, state: State, floor: Rights) -> (State, Rights) {
         let shown = matches!(state, State::Shown { .. });
-        let none = place.points.iter().copied().find(|i| self.points.get(*i).is_some_and(|p| p.access.is_none()));
+        let none = place.points.iter().copied().find(|i| self.points.get(*i).is_some_and(|p| !p.base && p.access.is_none()));
         let sealed = self.request.sealed.contains(path);
         match found {
             Found::Is(stat) if stat.kind != Kind::Link => {
                 if let Some(index) = none {
-                    self.check_names(path, index);
+                    self.check_names(path, index, state);
                 }
                 if shown && stat.kind == Kind::Folder {
-                    if super::placeholders::is_one(&stat) {
+                    if crate::placeholders::is_one(&stat) {
                         self.plan.placeholders.push(path.clone());
                     }
                     self.plan.masks.push(path.clone());
@@ -460,7 +497,7 @@ impl Planner<'_> {
                 }
                 return (state, floor);
             }
-            Found::Absent if shown => self.absent(path, place, sealed),
+            Found::Absent if shown => self.absent(path, place, sealed, state),
             Found::Absent => {}
         }
         let out = none.is_some() || sealed || shown;
@@ -468,9 +505,9 @@ impl Planner<'_> {
     }
 
     /// A path that is out of bounds and does not exist yet.
-    fn absent(&mut self, path: &AbsPath, place: &Place, sealed: bool) {
+    fn absent(&mut self, path: &AbsPath, place: &Place, sealed: bool, state: State) {
         let folder = sealed || place.points.iter().filter_map(|i| self.points.get(*i)).any(|p| p.folder);
-        if folder && self.parent_exists(path) {
+        if folder && self.parent_exists(path, state) {
             self.plan.placeholders.push(path.clone());
             self.plan.masks.push(path.clone());
             return;
@@ -480,17 +517,17 @@ impl Planner<'_> {
         });
     }
 
-    fn parent_exists(&self, path: &AbsPath) -> bool {
+    fn parent_exists(&self, path: &AbsPath, state: State) -> bool {
         path.parent().is_some_and(|parent| {
-            matches!(self.find(&parent), Ok(Found::Is(Stat { kind: Kind::Folder, .. })))
+            matches!(self.find(&parent, state), Ok(Found::Is(Stat { kind: Kind::Folder, .. })))
         })
     }
 
-    fn check_names(&mut self, path: &AbsPath, index: usize) {
+    fn check_names(&mut self, path: &AbsPath, index: usize, state: State) {
         if self.request.hardlinks_allowed {
             return;
         }
-        let Some(outside) = self.outside(path) else { return };
+        let Some(outside) = self.outside(path, state) else { return };
         let why = match survey::second_names(self.disk, &outside) {
             Names::Single => return,
             Names::Second(file) => format!("{file} has a second name, which may be read elsewhere; remove it, or set `hardlinks: allow`"),
@@ -503,7 +540,8 @@ impl Planner<'_> {
     fn bind(&mut self, source: Source, target: &AbsPath, access: Access, private: bool) -> usize {
         self.plan.binds.push(Bind { source, target: target.clone(), noexec: false, read_only: false, private });
         let tree = self.trees.len();
-        self.trees.push(Tree { executes: false, changes: self.may_be_asked(target) });
+        // Mount points may have to be made in what is private.
+        self.trees.push(Tree { executes: false, changes: private || self.may_be_asked(target) });
         self.uses(tree, access);
         tree
     }

@@ -3,13 +3,11 @@
 mod build;
 mod disk;
 mod finish;
-mod placeholders;
 mod rules;
 mod shape;
 mod survey;
 
 pub use build::{Extra, Request, plan};
-pub use placeholders::{Holding, hold};
 pub use disk::{Disk, Found, HostDisk, Kind, Stat};
 pub use rules::{Point, Rules, Where};
 pub use shape::{Bind, FloorRule, Link, Plan, Refusal, Rights, Source};

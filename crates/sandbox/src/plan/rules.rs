@@ -1,7 +1,7 @@
 //! What the planner asks of a policy.
 
 use remit_core::{AbsPath, Rule};
-use remit_policy::Access;
+use remit_policy::{Access, AgentPolicy, Pattern, Scope};
 use std::sync::Arc;
 
 /// Which paths a rule speaks of.
@@ -44,4 +44,58 @@ pub trait Rules {
     /// A quick no: whether a path whose last component is `name` could be one whose parent the rule does not
     /// speak of, while it speaks of the path. Answering yes is always right.
     fn may_match(&self, point: usize, name: &[u8]) -> bool;
+}
+
+impl Rules for AgentPolicy {
+    fn access(&self, path: &AbsPath) -> Access {
+        AgentPolicy::access(self, path)
+    }
+
+    fn points(&self) -> Vec<Point> {
+        let point = |point: &remit_policy::Point| Point {
+            place: place(&point.pattern),
+            access: point.access,
+            rule: Arc::clone(&point.rule),
+            base: point.scope == Scope::Base,
+            folder: as_folder(&point.rule.text),
+        };
+        AgentPolicy::points(self).iter().map(point).collect()
+    }
+
+    fn matches(&self, point: usize, path: &AbsPath) -> bool {
+        AgentPolicy::points(self).get(point).is_some_and(|point| point.pattern.matches(path))
+    }
+
+    fn may_match(&self, point: usize, name: &[u8]) -> bool {
+        AgentPolicy::points(self).get(point).is_some_and(|point| point.pattern.names(name))
+    }
+}
+
+fn place(pattern: &Pattern) -> Where {
+    match pattern.literal() {
+        Some(path) => Where::Path(path.clone()),
+        None => {
+            // In the canonical spelling nothing but `**` has two stars in a row.
+            let text = pattern.to_string();
+            let names = text.split('/').filter(|name| !name.is_empty()).count();
+            Where::Wild { prefix: pattern.literal_prefix().clone(), depth: (!text.contains("**")).then_some(names) }
+        }
+    }
+}
+
+/// Whether a rule's text, `<pattern> <access>`, spells its pattern as a folder.
+fn as_folder(text: &str) -> bool {
+    let pattern = text.rsplit_once(' ').map_or(text, |(pattern, _)| pattern);
+    ["/", "/*", "/**"].iter().any(|end| pattern.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_folder_is_spelled_as_one() {
+        assert!(as_folder("secrets/ none") && as_folder("secrets/** none") && as_folder("my secrets/* read-write"));
+        assert!(!as_folder("secrets none") && !as_folder("**/.env none") && !as_folder("a/b read"));
+    }
 }

@@ -1,26 +1,30 @@
 //! Ends what a test left running. Processes are known by the environment they were started with, never by name,
 //! and are ended through a descriptor, so that a number that was given away again hits nobody else.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use rustix::{
     io::Errno,
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
-use std::{fs, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{fs, os::unix::ffi::OsStrExt as _, path::Path, thread, time::Duration};
 
 /// The variable that marks the processes of a test, by its value.
 pub(super) const MARK: &str = "REMIT_STATE_DIR";
+
+/// How often to look before giving up.
+const ROUNDS: usize = 400;
 
 /// Ends every process that was started with `REMIT_STATE_DIR=state`.
 pub(super) fn end(state: &Path) -> Result<()> {
     let mark = [MARK.as_bytes(), b"=", state.as_os_str().as_bytes()].concat();
     // A process may be starting another while we look, so look until a round finds none.
-    for _ in 0..50 {
+    for _ in 0..ROUNDS {
         if round(&mark)? == 0 {
-            break;
+            return Ok(());
         }
+        thread::sleep(Duration::from_millis(5));
     }
-    Ok(())
+    bail!("processes of the test are still there after {ROUNDS} attempts to end them")
 }
 
 fn round(mark: &[u8]) -> Result<usize> {

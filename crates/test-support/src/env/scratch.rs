@@ -111,11 +111,15 @@ impl TestEnv {
         Ok(path)
     }
 
-    /// The environment of every program: nothing of the test's own but `PATH`.
+    /// The environment of every program: nothing of the test's own but the end of `PATH`, which begins with a
+    /// folder for [`install`](Self::install).
     pub fn vars(&self) -> Vec<(&'static str, OsString)> {
         let folder = |name: &str| self.root.join(name).into_os_string();
+        let mut path = folder("bin");
+        path.push(":");
+        path.push(env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()));
         vec![
-            ("PATH", env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())),
+            ("PATH", path),
             ("HOME", folder("home")),
             ("XDG_CONFIG_HOME", folder("config")),
             ("XDG_STATE_HOME", folder("state")),
@@ -182,26 +186,40 @@ impl TestEnv {
             (self.root.clone(), "[ROOT]"),
         ];
         if let Some(program) = &self.remit {
-            paths.insert(0, (program.clone(), "[REMIT]"));
+            paths.push((program.clone(), "[REMIT]"));
+            // Where another user starts it.
+            paths.extend(program.file_name().map(|name| (self.root.join("bin").join(name), "[REMIT]")));
         }
         normal::normal(text, &paths)
     }
 
     /// A place from which the user of the environment can start `program`: where it is, if that can be reached,
-    /// else a second name (or a copy) of it in the scratch folder.
+    /// else under its name in the first folder of `PATH`.
     pub fn stage(&self, program: &Path) -> Result<PathBuf> {
         let real = program.canonicalize().with_context(|| format!("no program `{}`", program.display()))?;
         if self.user.is_none() || reachable(&real)? {
             return Ok(program.to_path_buf());
         }
-        let staged = self.root.join("bin").join(real.file_name().context("a program has a name")?);
-        // A copy where the temporary folder is another file system, or where others may not read the file.
-        let linked = others_may(&real, 0o005)? && fs::hard_link(&real, &staged).is_ok();
-        if !linked && !staged.exists() {
-            fs::copy(&real, &staged)?;
-            fs::set_permissions(&staged, fs::Permissions::from_mode(0o755))?;
+        let name = program.file_name().context("a program has a name")?;
+        self.install(&name.to_string_lossy(), program)
+    }
+
+    /// Puts `program` into the first folder of `PATH` as `name`: a symbolic link where its user can follow one,
+    /// else a second name or a copy. What has that name already is replaced.
+    pub fn install(&self, name: &str, program: &Path) -> Result<PathBuf> {
+        let real = program.canonicalize().with_context(|| format!("no program `{}`", program.display()))?;
+        let at = self.root.join("bin").join(name);
+        if at.symlink_metadata().is_ok() {
+            fs::remove_file(&at)?;
         }
-        Ok(staged)
+        if self.user.is_none() || reachable(&real)? {
+            std::os::unix::fs::symlink(&real, &at)?;
+        } else if !(others_may(&real, 0o005)? && fs::hard_link(&real, &at).is_ok()) {
+            // The scratch folder is on another file system, or others may not read the file.
+            fs::copy(&real, &at)?;
+            fs::set_permissions(&at, fs::Permissions::from_mode(0o755))?;
+        }
+        Ok(at)
     }
 
     /// Ends what is still running and removes the folder, and says what could not be done. Dropping does the same.

@@ -1,0 +1,5 @@
+//! One file per agent program.
+
+mod claude;
+
+pub use claude::Claude;

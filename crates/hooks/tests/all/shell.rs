@@ -1,0 +1,243 @@
+//! What is read from command lines, and what is not.
+
+use proptest::prelude::*;
+use remit_core::AbsPath;
+use remit_hooks::shell::{Deed, Doing, Landing, TooMuch, deeds};
+
+fn cwd() -> AbsPath {
+    AbsPath::new("/w").unwrap()
+}
+
+fn read(text: &str) -> Result<Vec<Deed>, TooMuch> {
+    deeds(text, &cwd(), Some(&AbsPath::new("/home/dev").unwrap()))
+}
+
+/// One line a deed: what, where, and what is moved there.
+fn seen(text: &str) -> Vec<String> {
+    let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    read(text)
+        .unwrap()
+        .into_iter()
+        .map(|deed| {
+            let doing = match deed.doing {
+                Doing::Put => "put",
+                Doing::Make => "make",
+                Doing::Change => "change",
+                Doing::Remove => "remove",
+                Doing::Move => "move",
+            };
+            let inside = match deed.landing {
+                Landing::Exact => String::new(),
+                Landing::Maybe(name) => format!(" maybe/{}", name.as_deref().map_or("?".into(), show)),
+                Landing::Inside(name) => format!(" in/{}", name.as_deref().map_or("?".into(), show)),
+            };
+            let from = deed.from.map(|f| format!(" from {}", show(&f.path))).unwrap_or_default();
+            format!("{doing} {}{inside}{from}", show(&deed.at.path))
+        })
+        .collect()
+}
+
+/// Each line: a command, and what is seen in it.
+fn check(cases: &[(&str, &[&str])]) {
+    for (text, expected) in cases {
+        assert_eq!(&seen(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn redirections_that_write() {
+    check(&[
+        ("echo a > x", &["put /w/x"]),
+        ("echo a >x 2>>y", &["put /w/x", "put /w/y"]),
+        ("a >| x", &["put /w/x"]),
+        ("a &> x; b &>>y", &["put /w/x", "put /w/y"]),
+        ("a <> x", &["put /w/x"]),
+        ("a >& x", &["put /w/x"]),
+        ("> x", &["put /w/x"]),
+        ("a {fd}> x", &["put /w/x"]),
+        ("a 3>x y", &["put /w/x"]),
+        ("a > 'x y'\"z\"\\ q", &["put /w/x yz q"]),
+        ("a > $'x\\ty'", &["put /w/x\ty"]),
+        ("a > ~/x > ~", &["put /home/dev//x", "put /home/dev/"]),
+        ("a > '~/x'", &["put /w/~/x"]),
+        ("a>x>y", &["put /w/x", "put /w/y"]),
+        ("a > \\\n x", &["put /w/x"]),
+        ("{ a; } > x; (b) >> y", &["put /w/x", "put /w/y"]),
+        ("if a; then b; fi > x", &["put /w/x"]),
+    ]);
+}
+
+#[test]
+fn what_writes_no_file_is_left_alone() {
+    for text in [
+        "a 2>&1",
+        "a >&2",
+        "a 2>&-",
+        "a 3>&1-",
+        "a > /dev/null 2>/dev/stderr",
+        "a > /dev/fd/3",
+        "exec 3<>/dev/tcp/host/80",
+        "a < x",
+        "a <<< '> x'",
+        "cat <<EOF\n> x\nrm y\nEOF",
+        "cat <<-'E F'\n\trm y\n\tE F\n",
+        "echo '> x' \"> y\" \\> z",
+        "echo a # > x",
+        "echo a#b",
+        "[[ a > b && c < d ]]",
+        "(( a > b ))",
+        "echo $((1 > 2))",
+        "for ((i=0; i>2; i++)); do echo; done",
+        "a=(rm x)",
+        "echo rm x",
+        "command -v rm x",
+    ] {
+        assert_eq!(seen(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn what_expands_is_skipped_and_the_rest_is_not() {
+    check(&[
+        ("rm $x y", &["remove /w/y"]),
+        ("rm *.rs a? [ab] {a,b} {1..3} y", &["remove /w/y"]),
+        ("rm {a} x{", &["remove /w/{a}", "remove /w/x{"]),
+        ("a > $x > \"$y\" > z", &["put /w/z"]),
+        ("$cmd x > y", &["put /w/y"]),
+        ("rm ~root/x ~+ y", &["remove /w/y"]),
+        ("mv $a b", &["put /w/b maybe/?"]),
+        ("mv a $b", &["remove /w/a"]),
+        ("cp a $b", &[]),
+        ("echo $(rm x) `rm y` \"$(rm z)\"", &["remove /w/x", "remove /w/y", "remove /w/z"]),
+        ("echo ${a:-$(rm x)} \"${b:-`rm y`}\"", &["remove /w/x", "remove /w/y"]),
+        ("diff <(rm x) >(rm y)", &["remove /w/x", "remove /w/y"]),
+        ("echo `echo \\`rm x\\``", &["remove /w/x"]),
+        ("echo $((1)) > x", &["put /w/x"]),
+        ("echo $((rm x); rm y)", &["remove /w/x", "remove /w/y"]),
+    ]);
+}
+
+#[test]
+fn programs_that_change_files() {
+    check(&[
+        ("rm -rf a -- -b", &["remove /w/a", "remove /w/-b"]),
+        ("/bin/rm a; \\rm b; 'rm' c", &["remove /w/a", "remove /w/b", "remove /w/c"]),
+        ("rmdir a; unlink b", &["remove /w/a", "remove /w/b"]),
+        ("mkdir -p -m 755 a b", &["make /w/a", "make /w/b"]),
+        ("touch -d now a", &["put /w/a"]),
+        ("tee -a a b", &["put /w/a", "put /w/b"]),
+        ("truncate -s 0 a; truncate --size=0 b", &["put /w/a", "put /w/b"]),
+        ("cp -r a b", &["put /w/b maybe/a"]),
+        ("cp a b c", &["put /w/c in/a", "put /w/c in/b"]),
+        ("cp -t c a", &["put /w/c in/a"]),
+        ("cp -tc a; cp --target-directory=c a", &["put /w/c in/a", "put /w/c in/a"]),
+        ("cp -T a b; cp a b/", &["put /w/b", "put /w/b/ in/a"]),
+        ("mv x/a b", &["move /w/b maybe/a from /w/x/a"]),
+        ("ln a b", &["move /w/b maybe/a from /w/a"]),
+        ("ln -s a b; ln -sf /x/a", &["make /w/b maybe/a", "make /w/. in/a"]),
+        ("ln a $b", &[]),
+        ("install -m 644 a b; install -d c", &["put /w/b maybe/a", "make /w/c"]),
+        ("dd if=a of=b bs=1", &["put /w/b"]),
+        ("sed -i s/a/b/ f g", &["change /w/f", "change /w/g"]),
+        ("sed -i.bak -e s/a/b/ f", &["change /w/f"]),
+        ("sed -ne s/a/b/ --in-place f", &["change /w/f"]),
+        ("sed s/a/b/ f", &[]),
+        ("chmod 644 a; chmod -x b; chmod -R u+w c", &["change /w/a", "change /w/b", "change /w/c"]),
+        ("chown me:us a; chown --reference=x b", &["change /w/a", "change /w/b"]),
+        ("chmod --reference x b", &["change /w/b"]),
+    ]);
+}
+
+#[test]
+fn lists_pipes_and_compounds_are_walked() {
+    check(&[
+        (
+            "a && rm b || rm c; rm d\nrm e & rm f",
+            &["remove /w/b", "remove /w/c", "remove /w/d", "remove /w/e", "remove /w/f"],
+        ),
+        ("a | tee b |& tee c |\n tee d", &["put /w/b", "put /w/c", "put /w/d"]),
+        (
+            "if rm a; then rm b; elif rm c; then rm d; else rm e; fi",
+            &["remove /w/a", "remove /w/b", "remove /w/c", "remove /w/d", "remove /w/e"],
+        ),
+        ("while ! rm a; do rm b; done", &["remove /w/a", "remove /w/b"]),
+        ("for x in rm a; do rm b; done", &["remove /w/b"]),
+        ("for x\ndo rm b; done", &["remove /w/b"]),
+        (
+            "case rm in a|b) rm c;; (d) rm e;& *) rm f; esac; rm g",
+            &["remove /w/c", "remove /w/e", "remove /w/f", "remove /w/g"],
+        ),
+        ("(case x in a) rm b;; esac; rm c) ; rm d", &["remove /w/b", "remove /w/c", "remove /w/d"]),
+        ("((rm a); rm b)", &["remove /w/a", "remove /w/b"]),
+        ("A=1 B='x' rm a", &["remove /w/a"]),
+        ("sudo -u me env A=1 nice -n 5 timeout -k 1 5 rm a", &["remove /w/a"]),
+        ("bash -c 'rm a; bash -lc \"rm b\"' x", &["remove /w/a", "remove /w/b"]),
+        ("bash -euo pipefail -c 'rm a'; bash x.sh rm b", &["remove /w/a"]),
+        ("eval rm 'a b'", &["remove /w/a", "remove /w/b"]),
+        ("cat <<A <<B > x\nrm y\nA\nrm z\nB\nrm w", &["put /w/x", "remove /w/w"]),
+        ("cat <<EOF | tee x\nbody\nEOF\nrm y", &["put /w/x", "remove /w/y"]),
+    ]);
+}
+
+#[test]
+fn the_working_folder_is_followed_while_it_is_known() {
+    check(&[
+        ("cd a && rm b", &["remove /w/a/b"]),
+        ("cd a; cd ../c/; rm b", &["remove /w/c/b"]),
+        ("cd -- /x; rm b", &["remove /x/b"]),
+        ("cd; rm b", &["remove /home/dev/b"]),
+        ("cd $x; rm b /c", &["remove /c"]),
+        ("cd -; rm b", &[]),
+        ("pushd a; popd; rm b", &[]),
+        ("(cd a; rm b); rm c", &["remove /w/a/b", "remove /w/c"]),
+        ("{ cd a; rm b; }; rm c", &["remove /w/a/b", "remove /w/a/c"]),
+        ("cd a | rm b; rm c", &["remove /w/b", "remove /w/c"]),
+        ("cd a & rm b", &["remove /w/b"]),
+        ("echo $(cd a; rm b); rm c", &["remove /w/a/b", "remove /w/c"]),
+        ("bash -c 'cd a; rm b'; rm c", &["remove /w/a/b", "remove /w/c"]),
+        ("eval cd a; rm b", &["remove /w/a/b"]),
+        ("f() { cd a; rm b; rm /c; }; rm d", &["remove /c", "remove /w/d"]),
+        ("function f { rm b; }\nrm d", &["remove /w/d"]),
+    ]);
+}
+
+#[test]
+fn work_is_bounded() {
+    assert_eq!(read(&"a".repeat((1 << 20) + 1)), Err(TooMuch::Text));
+    assert_eq!(read(&"touch a;".repeat(5000)), Err(TooMuch::Deeds));
+    for open in ["(", "$(", "`", "{ ", "${", "$((", "\"$(", "case x in a) ", "<(", "f() ", "if ", "\\"] {
+        let deep = format!("rm first; {}", open.repeat((1 << 20) / open.len() - 10));
+        assert_eq!(read(&deep).unwrap().len(), 1, "{open}");
+    }
+    // What would be looked at ahead to the end, many times.
+    assert_eq!(read(&"$((a '((' ) );".repeat(70_000)).unwrap(), []);
+    // As deep as is followed, and one deeper.
+    let nest = |n: usize| format!("{}rm a{}", "(".repeat(n), " )".repeat(n));
+    assert_eq!(seen(&nest(32).replace("((", "( (").replace("((", "( (")).len(), 1);
+    assert_eq!(seen(&nest(33).replace("((", "( (").replace("((", "( (")).len(), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_ends(text in ".{0,200}") {
+        prop_assert!(read(&text).is_ok());
+    }
+
+    #[test]
+    fn any_soup_of_syntax_ends(
+        text in "(\\$|\\(|\\)|\\{|\\}|`|'|\"|\\\\|\n|;|&|\\||<|>|<<|E|rm |case |in |esac|do |\\[\\[ |\\]\\]|#| |~|a|=|\\*|cd |bash -c |eval |f\\(\\) ){0,60}",
+    ) {
+        for deed in read(&text).unwrap() {
+            prop_assert!(deed.at.path.starts_with(b"/"));
+        }
+    }
+
+    #[test]
+    fn a_quoted_name_is_read_as_it_is(name in "[^'\0/~-][^'\0/]{0,20}") {
+        let found = read(&format!("rm '{name}'")).unwrap();
+        prop_assert_eq!(found.len(), 1);
+        prop_assert_eq!(String::from_utf8_lossy(&found[0].at.path), format!("/w/{name}"));
+    }
+}

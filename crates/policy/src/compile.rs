@@ -1,0 +1,174 @@
+//! From what a document says to what each agent may do.
+
+use crate::agent::{AgentPolicy, Ceiling, Fallback};
+use crate::pattern::{Anchor, Pattern, Use};
+use crate::policy::{Compiled, Policy, Words};
+use crate::protected::Protected;
+use crate::rules::{Point, Scope};
+use crate::source::{AgentSource, At, For, PolicySource, Root, RuleSource};
+use crate::{Access, World, digest, notes, roles};
+use remit_core::{AgentName, Diagnostic, Effect, Place, Rule};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Anchor {
+    /// For `global_rules`, approvals and `base_workspace` itself: relative means relative to the workspace,
+    /// so that a rule for many names the same place for each.
+    pub fn of_workspace(source: &PolicySource, world: &World) -> Anchor {
+        Anchor {
+            base: world.workspace.clone(),
+            workspace: world.workspace.clone(),
+            home: world.home.clone(),
+            root: source.root.as_ref().map_or(Root::default(), |root| root.value),
+        }
+    }
+
+    /// For the rules of an agent and of its roles: relative means relative to its `base_workspace`.
+    pub fn of_agent(source: &PolicySource, world: &World, agent: &AgentSource) -> Result<Anchor, Diagnostic> {
+        let anchor = Anchor::of_workspace(source, world);
+        let Some(base) = &agent.base_workspace else { return Ok(anchor) };
+        let pattern = Pattern::parse(base, &anchor, Use::Grant)?;
+        match pattern.literal() {
+            Some(folder) => Ok(Anchor { base: folder.clone(), ..anchor }),
+            None => {
+                let message = format!("`{}` has wildcards", base.value);
+                Err(Diagnostic::error("wild-base-workspace", base.place.clone(), message)
+                    .help("name one folder"))
+            }
+        }
+    }
+}
+
+/// Findings as they come up; a role's rule is read once for each agent and reported once.
+#[derive(Default)]
+struct Findings(Vec<Diagnostic>);
+
+impl Findings {
+    fn add(&mut self, finding: Diagnostic) {
+        if !self.0.contains(&finding) {
+            self.0.push(finding);
+        }
+    }
+
+    fn keep<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
+        result.map_err(|finding| self.add(finding)).ok()
+    }
+
+    fn points(&mut self, rules: &[RuleSource], anchor: &Anchor, scope: Scope) -> Vec<Point> {
+        rules.iter().filter_map(|rule| self.keep(point(rule, anchor, scope))).collect()
+    }
+}
+
+pub(crate) fn compile(source: &PolicySource, world: &World) -> Result<Compiled, Vec<Diagnostic>> {
+    let mut found = Findings(roles::check(source));
+    let fallback = found.keep(fallback(source));
+    let workspace = Anchor::of_workspace(source, world);
+    let mut global = Vec::new();
+    for (rule, whom) in &source.global_rules {
+        check_whom(source, whom).into_iter().for_each(|finding| found.add(finding));
+        global.extend(found.keep(point(rule, &workspace, Scope::Global)).map(|point| (point, whom)));
+    }
+    for role in source.roles.values() {
+        found.points(&role.permissions, &workspace, Scope::Role);
+    }
+    for approval in &source.approvals {
+        found.keep(Pattern::parse(&approval.path, &workspace, Use::Limit));
+    }
+    let mut ready: BTreeMap<&String, (Vec<Point>, Option<Ceiling>)> = BTreeMap::new();
+    for (name, agent) in &source.agents {
+        if let Err(error) = AgentName::new(name) {
+            found.add(Diagnostic::error("bad-agent-name", agent.place.clone(), error.to_string()));
+        }
+        let chain = roles::chain(source, &agent.roles);
+        let mut points: Vec<Point> = global
+            .iter()
+            .filter(|(_, whom)| binds(whom, name, &chain))
+            .map(|(point, _)| point.clone())
+            .collect();
+        if let Some(anchor) = found.keep(Anchor::of_agent(source, world, agent)) {
+            for role in chain.iter().filter_map(|role| source.roles.get(*role)) {
+                points.extend(found.points(&role.permissions, &anchor, Scope::Role));
+            }
+            points.extend(found.points(&agent.permissions, &anchor, Scope::Agent));
+            for request in &agent.requests {
+                found.keep(point(&request.rule, &anchor, Scope::Agent));
+            }
+            for capability in agent.requires.iter().chain(&agent.provides) {
+                found.keep(point(&capability.rule, &anchor, Scope::Agent));
+            }
+        }
+        ready.insert(name, (points, agent.max_access.as_ref().map(|max| ceiling(name, max))));
+    }
+    let (Some(fallback), true) = (fallback, found.0.is_empty()) else { return Err(found.0) };
+    let agents: BTreeMap<String, AgentPolicy> = ready
+        .into_iter()
+        .map(|(name, (points, ceiling))| {
+            (name.clone(), AgentPolicy::new(points, ceiling, fallback.clone(), world))
+        })
+        .collect();
+    let protected = Protected::new(world);
+    notes::notes(source, &agents, &protected).into_iter().for_each(|note| found.add(note));
+    let words = Words {
+        network: Arc::from("connections are not held yet; every one is allowed"),
+        mismatch: Arc::from("the verb does not go with its object"),
+    };
+    let (source, world) = (source.clone(), world.clone());
+    let digest = digest::digest(&source, &world);
+    let policy = Policy { source, world, protected, agents, digest, epoch: 1, words };
+    Ok(Compiled { policy, notes: found.0 })
+}
+
+fn point(rule: &RuleSource, anchor: &Anchor, scope: Scope) -> Result<Point, Diagnostic> {
+    let access = rule.access.value;
+    let usage = if access.is_none() || access == Access::READ { Use::Limit } else { Use::Grant };
+    let pattern = Pattern::parse(&rule.path, anchor, usage)?;
+    let text = format!("{} {access}", rule.path.value);
+    let rule = Rule { id: Arc::clone(&rule.id), text: text.into(), place: Some(rule.path.place.clone()) };
+    Ok(Point { pattern, access, rule: Arc::new(rule), scope })
+}
+
+fn setting(key: &str, value: impl std::fmt::Display, id: String, place: &Place) -> Arc<Rule> {
+    Arc::new(Rule { id: id.into(), text: format!("{key}: {value}").into(), place: Some(place.clone()) })
+}
+
+fn ceiling(agent: &str, max: &At<Access>) -> Ceiling {
+    let id = format!("agents.{agent}.max_access");
+    Ceiling { access: max.value, rule: setting("max_access", max.value, id, &max.place) }
+}
+
+fn fallback(source: &PolicySource) -> Result<Fallback, Diagnostic> {
+    let stated = source.default_policy.as_ref();
+    let effect = stated.map_or(Effect::Deny, |stated| stated.value);
+    if let Some(stated) = stated
+        && effect != Effect::Deny
+        && !source.allow_insecure_default
+    {
+        let message = format!("`default_policy: {effect}` lets every agent do what no rule speaks of");
+        return Err(Diagnostic::error("insecure-default", stated.place.clone(), message)
+            .help("write `default_policy: deny`, or confirm it with `allow_insecure_default: true`"));
+    }
+    let rule = stated.map(|s| setting("default_policy", effect, "default_policy".to_owned(), &s.place));
+    Ok(Fallback { effect, rule, asks: Arc::from("no rule covers it, and the default is to ask") })
+}
+
+fn binds(whom: &For, agent: &str, chain: &[&str]) -> bool {
+    match whom {
+        For::All => true,
+        For::These(names) => {
+            names.iter().any(|name| name.value == agent || chain.contains(&name.value.as_str()))
+        }
+    }
+}
+
+fn check_whom(source: &PolicySource, whom: &For) -> Vec<Diagnostic> {
+    let For::These(names) = whom else { return Vec::new() };
+    let known = |name: &String| source.agents.contains_key(name) || source.roles.contains_key(name);
+    let unknown = names.iter().filter(|name| !known(&name.value));
+    unknown
+        .map(|name| {
+            let message = format!("`{}` is neither an agent nor a role", name.value);
+            let all = roles::names(source.agents.keys().chain(source.roles.keys()));
+            Diagnostic::error("unknown-name", name.place.clone(), message).help(format!("there are {all}"))
+        })
+        .collect()
+}

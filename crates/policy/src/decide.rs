@@ -1,0 +1,76 @@
+//! The one function that decides. It asks the layers in their order and keeps every answer; the most
+//! restrictive one wins. The layers that are there: protected paths, and the path rules of all scopes, which
+//! are one computation and answer under the layer of the rule that decided (system or agent). The others have
+//! no opinion until their parts exist.
+
+use crate::agent::AgentPolicy;
+use crate::{Access, Policy};
+use remit_core::{AbsPath, Action, Decision, Effect, Layer, Object, Reason, Verb, Why};
+use std::sync::Arc;
+
+/// What a decision depends on beside policy and action: what is true at the moment. Nothing yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Facts {}
+
+/// Decides. Total: whatever the action, there is an answer with at least one reason; what cannot be judged
+/// (an agent that the policy does not name, a verb that does not go with its object) is denied. Connections
+/// are not held yet: they are allowed, and the reason says so.
+pub fn decide(policy: &Policy, _facts: &Facts, action: &Action) -> Decision {
+    let mut reasons = Vec::with_capacity(2);
+    reasons.extend(policy.protected.judge(action.verb, &action.object));
+    reasons.push(by_rules(policy, action));
+    let effect = reasons.iter().map(|reason| reason.effect).max().unwrap_or(Effect::Deny);
+    Decision { effect, reasons, digest: policy.digest(), epoch: policy.epoch() }
+}
+
+/// What a verb needs of each path; none for what is not done to paths.
+pub(crate) fn need(verb: Verb) -> Option<Access> {
+    match verb {
+        Verb::Read => Some(Access::READ),
+        Verb::Write | Verb::Create | Verb::Delete | Verb::Rename => Some(Access::WRITE),
+        Verb::Execute => Some(Access::READ.union(Access::EXECUTE)),
+        Verb::Connect => None,
+    }
+}
+
+fn by_rules(policy: &Policy, action: &Action) -> Reason {
+    let Some(agent) = policy.agent(action.actor.agent.as_str()) else {
+        return Reason { layer: Layer::Agent, effect: Effect::Deny, rule: None, why: Why::UnknownAgent };
+    };
+    match (need(action.verb), &action.object) {
+        (Some(need), Object::Path(path)) => on_path(agent, need, path),
+        (Some(need), Object::Move { from, to }) => on_both(agent, need, from, to),
+        (None, Object::Host { .. }) => unjudged(Effect::Allow, &policy.words.network),
+        _ => unjudged(Effect::Deny, &policy.words.mismatch),
+    }
+}
+
+fn unjudged(effect: Effect, why: &Arc<str>) -> Reason {
+    Reason { layer: Layer::Agent, effect, rule: None, why: Why::Unjudged(Arc::clone(why)) }
+}
+
+/// The rules' answer; where it is no, a temporary sibling of a file that may be written may still be changed.
+fn on_path(agent: &AgentPolicy, need: Access, path: &AbsPath) -> Reason {
+    let reason = agent.judge(path, need);
+    if reason.effect != Effect::Allow
+        && need == Access::WRITE
+        && let Some(file) = agent.sibling_of(path)
+    {
+        return agent.sibling(file);
+    }
+    reason
+}
+
+fn on_both(agent: &AgentPolicy, need: Access, from: &AbsPath, to: &AbsPath) -> Reason {
+    let (mut old, mut new) = (agent.judge(from, need), agent.judge(to, need));
+    // A temporary name may become the file, or another temporary name of the same file; nothing else may
+    // become, or stop being, a temporary name.
+    if old.effect.max(new.effect) != Effect::Allow
+        && let Some(file) = agent.sibling_of(from)
+        && (file == to || agent.sibling_of(to) == Some(file))
+    {
+        (old, new) = (on_path(agent, need, from), on_path(agent, need, to));
+    }
+    if new.effect > old.effect { new } else { old }
+}

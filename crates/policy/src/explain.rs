@@ -1,0 +1,214 @@
+//! Why a decision is what it is, in full: every layer's verdict, every rule that speaks of the object and
+//! what became of it, and what would change the answer. Made from [`decide`]'s own answer and the same
+//! weighing of rules; nothing is judged a second time.
+
+use crate::agent::AgentPolicy;
+use crate::decide::need;
+use crate::rules::{Entry, Kind, Scope, Standing};
+use crate::trie::Hit;
+use crate::{Access, Facts, Policy, decide};
+use remit_core::{AbsPath, Action, Decision, Effect, Layer, Object, Reason, Rule, Verb, Why};
+use std::fmt;
+use std::sync::Arc;
+
+/// A decision, explained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// The decision itself.
+    pub decision: Decision,
+    /// All nine layers in order; `None`: no opinion.
+    pub layers: Vec<(Layer, Option<Reason>)>,
+    /// For each path of the object (both ends of a move), the rules that speak of it.
+    pub paths: Vec<PathRules>,
+    /// What would change the answer; none where it is allow.
+    pub remedy: Option<Remedy>,
+}
+
+/// The rules that speak of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathRules {
+    /// The path.
+    pub path: AbsPath,
+    /// What the path rules together allow.
+    pub access: Access,
+    /// The rules: global, role, agent, base.
+    pub rules: Vec<RuleFate>,
+}
+
+/// A rule and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFate {
+    /// The rule.
+    pub rule: Arc<Rule>,
+    /// Where it comes from.
+    pub scope: Scope,
+    /// What it grants.
+    pub access: Access,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// The answer rests on it.
+    Decided,
+    /// It counts, and agrees with what decided.
+    Counted,
+    /// A narrower rule of the same scope stands in its place.
+    YieldsTo(Arc<Rule>),
+    /// It grants more than is left: this rule leaves less.
+    Capped(Arc<Rule>),
+    /// A `none` rule makes it void.
+    Dead(Arc<Rule>),
+    /// A base rule where a rule of a person, or a nearer base rule, speaks.
+    Unused,
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fate::Decided => f.write_str("decided"),
+            Fate::Counted => f.write_str("counted"),
+            Fate::YieldsTo(rule) => write!(f, "yields to the narrower {rule}"),
+            Fate::Capped(rule) => write!(f, "capped by {rule}"),
+            Fate::Dead(rule) => write!(f, "dead under {rule}"),
+            Fate::Unused => f.write_str("not used: a rule or a nearer base path speaks"),
+        }
+    }
+}
+
+/// What would change an answer that is not allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// Nothing in the policy; the text says why.
+    Nothing(String),
+    /// A line to add to the policy.
+    Add {
+        /// To which list: `agents.frontend.permissions`.
+        list: String,
+        /// One line for each path: `- {path: "/w/docs/a", access: read}`.
+        lines: Vec<String>,
+    },
+    /// A rule to change, or to take away.
+    Change(Arc<Rule>),
+    /// A person's answer.
+    Ask,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remedy::Nothing(why) => write!(f, "nothing: {why}"),
+            Remedy::Add { list, lines } => write!(f, "add to {list}: {}", lines.join(" ")),
+            Remedy::Change(rule) => write!(f, "change {rule}"),
+            Remedy::Ask => f.write_str("a person's answer"),
+        }
+    }
+}
+
+/// Explains what [`decide`] answers.
+pub fn explain(policy: &Policy, facts: &Facts, action: &Action) -> Explanation {
+    let decision = decide(policy, facts, action);
+    let of = |layer| decision.reasons.iter().find(|reason| reason.layer == layer).cloned();
+    let layers = Layer::ALL.into_iter().map(|layer| (layer, of(layer))).collect();
+    let ends: Vec<&AbsPath> = match &action.object {
+        Object::Path(path) => vec![path],
+        Object::Move { from, to } => vec![from, to],
+        Object::Host { .. } => Vec::new(),
+    };
+    let agent = policy.agent(action.actor.agent.as_str());
+    let paths = agent.map_or_else(Vec::new, |agent| {
+        ends.iter().map(|path| path_rules(agent, path, action.verb, &decision)).collect()
+    });
+    let remedy = remedy(policy, action, &decision, &paths);
+    Explanation { decision, layers, paths, remedy }
+}
+
+fn path_rules(agent: &AgentPolicy, path: &AbsPath, verb: Verb, decision: &Decision) -> PathRules {
+    let rules = agent.rules();
+    let hits = rules.hits(path);
+    let need = need(verb).unwrap_or(Access::NONE);
+    let decided = |rule: &Arc<Rule>| decision.reasons.iter().any(|r| r.rule.as_ref() == Some(rule));
+    let rule_of = |entry: &Entry| entry.rule(need).cloned();
+    let none = rules.standings(&hits).find(|(_, entry, _)| entry.kind == Kind::None);
+    let none = none.and_then(|(_, entry, _)| rule_of(entry));
+    let mut fates = Vec::new();
+    let mut list = |entry: &Entry, fate: &dyn Fn(Access, &Arc<Rule>) -> Fate| {
+        for (access, rule) in &entry.rules {
+            let fate = if decided(rule) { Fate::Decided } else { fate(*access, rule) };
+            fates.push(RuleFate { rule: Arc::clone(rule), scope: entry.scope, access: *access, fate });
+        }
+    };
+    for (_, entry, standing) in rules.standings(&hits) {
+        let narrower = match standing {
+            Standing::YieldsTo(number) => rules.entry(number).and_then(rule_of),
+            Standing::Counts => None,
+        };
+        list(entry, &|access, _| match (&none, &narrower) {
+            (Some(_), _) if entry.kind == Kind::None => Fate::Counted,
+            (Some(none), _) => Fate::Dead(Arc::clone(none)),
+            (None, Some(narrower)) => Fate::YieldsTo(Arc::clone(narrower)),
+            (None, None) => capped(agent, &hits, access, need),
+        });
+    }
+    for entry in rules.bases(&hits) {
+        list(entry, &|_, _| Fate::Unused);
+    }
+    fates.sort_by_key(|fate| fate.scope);
+    PathRules { path: path.clone(), access: agent.access(path), rules: fates }
+}
+
+/// Of a rule that counts: whether something else takes from it what is asked.
+fn capped(agent: &AgentPolicy, hits: &[Hit], access: Access, need: Access) -> Fate {
+    if !access.has(need) {
+        return Fate::Counted;
+    }
+    let less = agent.rules().counting(hits).find(|entry| !entry.access.has(need));
+    let ceiling = agent.ceiling().filter(|ceiling| !ceiling.access.has(need));
+    match (less.and_then(|entry| entry.rule(need)), ceiling) {
+        (Some(rule), _) => Fate::Capped(Arc::clone(rule)),
+        (None, Some(ceiling)) => Fate::Capped(Arc::clone(&ceiling.rule)),
+        (None, None) => Fate::Counted,
+    }
+}
+
+fn remedy(policy: &Policy, action: &Action, decision: &Decision, paths: &[PathRules]) -> Option<Remedy> {
+    if decision.effect == Effect::Allow {
+        return None;
+    }
+    let reason = decision.deciding()?;
+    let need = need(action.verb).unwrap_or(Access::NONE);
+    Some(match &reason.why {
+        Why::Protected(what) => Remedy::Nothing(format!("{what} is protected")),
+        Why::UnknownAgent => {
+            let names: Vec<&str> = policy.agents().map(|(name, _)| name).collect();
+            Remedy::Add {
+                list: "agents".to_owned(),
+                lines: vec![format!("{}: (there are {})", action.actor.agent, names.join(", "))],
+            }
+        }
+        Why::Unjudged(_) if reason.effect == Effect::Ask => Remedy::Ask,
+        Why::Unjudged(why) => Remedy::Nothing(why.to_string()),
+        Why::None | Why::NotGranted | Why::Ceiling
+            if reason.rule.as_ref().is_some_and(|rule| rule.place.is_some()) =>
+        {
+            match &reason.rule {
+                Some(rule) => Remedy::Change(Arc::clone(rule)),
+                None => Remedy::Nothing(reason.to_string()),
+            }
+        }
+        _ => Remedy::Add {
+            list: format!("agents.{}.permissions", action.actor.agent),
+            lines: paths.iter().filter(|end| !end.access.has(need)).map(|end| line(end, need)).collect(),
+        },
+    })
+}
+
+/// The YAML of a rule that grants what is missing beside what there is.
+fn line(end: &PathRules, need: Access) -> String {
+    let pattern = crate::Pattern::of(&end.path).to_string();
+    let quoted = pattern.replace('\\', "\\\\").replace('"', "\\\"");
+    let access = end.access.union(need);
+    format!("- {{path: \"{quoted}\", access: {access}}}")
+}

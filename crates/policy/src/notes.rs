@@ -1,0 +1,79 @@
+//! What a policy that compiles should still say to the person who wrote it.
+
+use crate::agent::AgentPolicy;
+use crate::protected::Protected;
+use crate::rules::{Point, Scope};
+use crate::{Access, PolicySource};
+use remit_core::{Diagnostic, Object, Place, Severity, Verb};
+use std::collections::BTreeMap;
+
+pub(crate) fn notes(
+    source: &PolicySource,
+    agents: &BTreeMap<String, AgentPolicy>,
+    protected: &Protected,
+) -> Vec<Diagnostic> {
+    let mut notes = not_held(source);
+    for agent in agents.values() {
+        let people: Vec<&Point> = agent.points().iter().filter(|point| point.scope != Scope::Base).collect();
+        for point in &people {
+            let Some(place) = &point.rule.place else { continue };
+            notes.extend(of_protected(point, place, protected));
+            notes.extend(of_lone_limit(point, place, &people));
+            notes.extend(of_trailing_wildcards(point, place));
+        }
+    }
+    notes
+}
+
+/// What the document asks for and nothing holds yet is never accepted in silence.
+fn not_held(source: &PolicySource) -> Vec<Diagnostic> {
+    let warn = |place: &Place, message: &str| {
+        Diagnostic::new(Severity::Warning, "not-held-yet", place.clone(), message)
+    };
+    let approvals = source
+        .approvals
+        .first()
+        .map(|a| warn(&a.path.place, "`approvals` are not held yet: nobody is asked"));
+    let network = source.agents.values().filter_map(|agent| agent.network.first());
+    let network = network.map(|n| warn(&n.place, "`network` is not held yet: every connection is possible"));
+    let requests = source.agents.values().filter_map(|agent| agent.requests.first());
+    let requests =
+        requests.map(|r| warn(&r.rule.path.place, "`requests` are not served yet: nothing can be asked for"));
+    approvals.into_iter().chain(network).chain(requests).collect()
+}
+
+fn of_protected(point: &Point, place: &Place, protected: &Protected) -> Option<Diagnostic> {
+    let path = point.pattern.literal().filter(|_| !point.access.is_none())?;
+    let verb = if point.access.has(Access::WRITE) { Verb::Write } else { Verb::Read };
+    let reason = protected.judge(verb, &Object::Path(path.clone()))?;
+    let message = format!("`{}` grants nothing: {reason}", point.rule.text);
+    let note = Diagnostic::new(Severity::Warning, "protected-grant", place.clone(), message);
+    Some(note.help("remove the rule, or grant `read` where reading is enough"))
+}
+
+fn of_lone_limit(point: &Point, place: &Place, people: &[&Point]) -> Option<Diagnostic> {
+    if !point.pattern.is_unanchored() || point.access.is_none() {
+        return None;
+    }
+    let folder = point.pattern.literal_prefix();
+    let meets = |other: &&Point| {
+        let prefix = other.pattern.literal_prefix();
+        let grants = !other.access.is_none() && !other.pattern.is_unanchored();
+        grants && (prefix.covers(folder) || folder.covers(prefix))
+    };
+    if people.iter().any(meets) {
+        return None;
+    }
+    let message =
+        format!("`{}` only narrows what other rules grant, and none grants anything there", point.rule.text);
+    let note = Diagnostic::new(Severity::Warning, "lone-limit", place.clone(), message);
+    Some(note.help("name the folder before `**` to grant it"))
+}
+
+fn of_trailing_wildcards(point: &Point, place: &Place) -> Option<Diagnostic> {
+    let path = point.rule.text.rsplit_once(' ').map_or("", |(path, _)| path);
+    let mut parts = path.split('/').rev().filter(|part| !part.is_empty());
+    let twice = [parts.next(), parts.next()].iter().all(|part| matches!(part, Some("*" | "**")));
+    let message = format!("`{path}` means {} and all below it", point.pattern);
+    twice.then(|| Diagnostic::new(Severity::Note, "trailing-wildcards", place.clone(), message))
+}

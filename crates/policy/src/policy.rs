@@ -1,0 +1,75 @@
+//! A compiled policy. It never changes; another one takes its place.
+
+use crate::agent::AgentPolicy;
+use crate::protected::Protected;
+use crate::{PolicySource, World};
+use remit_core::{Diagnostic, Digest};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A compiled policy.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    pub(crate) source: PolicySource,
+    pub(crate) world: World,
+    pub(crate) protected: Protected,
+    pub(crate) agents: BTreeMap<String, AgentPolicy>,
+    pub(crate) digest: Digest,
+    pub(crate) epoch: u64,
+    pub(crate) words: Words,
+}
+
+/// Sentences of answers that rest on no rule, made once.
+#[derive(Debug, Clone)]
+pub(crate) struct Words {
+    pub(crate) network: Arc<str>,
+    pub(crate) mismatch: Arc<str>,
+}
+
+/// A policy that compiled, and what is worth knowing about it.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// The policy.
+    pub policy: Policy,
+    /// Warnings and notes; no errors.
+    pub notes: Vec<Diagnostic>,
+}
+
+impl Policy {
+    /// Compiles what a document says, for one machine. Every error is found in one go; with any, there is no
+    /// policy: unreadable patterns, unknown or cyclic roles, unknown names in `for`, names that no agent can
+    /// have, a `default_policy` other than deny that was not confirmed.
+    pub fn compile(source: &PolicySource, world: &World) -> Result<Compiled, Vec<Diagnostic>> {
+        crate::compile::compile(source, world)
+    }
+
+    /// SHA-256 of what the document means (without places and comments) and of the world it was compiled for.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Which version of the policy a session has seen, from 1.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The agents by name, in order.
+    pub fn agents(&self) -> impl Iterator<Item = (&str, &AgentPolicy)> {
+        self.agents.iter().map(|(name, agent)| (name.as_str(), agent))
+    }
+
+    /// The compiled rules of an agent; none if the policy does not name it.
+    pub fn agent(&self, name: &str) -> Option<&AgentPolicy> {
+        self.agents.get(name)
+    }
+
+    /// What the document says, for settings that are not judgements: base, intents, sandbox, audit, CLIs.
+    pub fn source(&self) -> &PolicySource {
+        &self.source
+    }
+
+    /// The machine it was compiled for.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+}

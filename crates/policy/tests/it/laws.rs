@@ -1,0 +1,212 @@
+//! Laws that hold for every policy, tried on random ones.
+
+use crate::reference::{Counted, Model, Rule, universe};
+use crate::team::{AGENT, Team, action, ask, path, why};
+use proptest::prelude::*;
+use remit_core::{Effect, Layer, Object, Verb};
+use remit_policy::{Access, Facts, Policy, decide};
+
+fn word(access: Access) -> String {
+    access.to_string()
+}
+
+fn rules() -> impl Strategy<Value = Vec<Rule>> {
+    let part = || prop::sample::select(vec!["a", "b", "ab", "*", "**", "a*", "*b", "?", "[ab]"]);
+    let pattern = prop::collection::vec(part(), 1..4)
+        .prop_filter("one `**` at most", |parts| parts.iter().filter(|part| **part == "**").count() < 2);
+    let access = prop::sample::select(vec![
+        "none",
+        "read",
+        "read",
+        "write",
+        "read-write",
+        "read-write",
+        "execute",
+        "all",
+        "all",
+    ]);
+    let rule = (0..3_usize, pattern, access).prop_map(|(scope, pattern, access)| {
+        let mut rule = Rule {
+            scope,
+            pattern: pattern.into_iter().map(str::to_owned).collect(),
+            access: Access::word(access).unwrap(),
+        };
+        // Only `none` and `read` may be unanchored.
+        let anchored = rule.pattern.iter().any(|part| !part.starts_with('*')) && rule.pattern[0] == "**";
+        if (anchored || rule.pattern[0] == "**") && !rule.access.is_none() {
+            rule.access = Access::READ;
+        }
+        rule
+    });
+    prop::collection::vec(rule, 0..7)
+}
+
+#[derive(Debug, Clone)]
+struct Setting {
+    rules: Vec<Rule>,
+    base: Vec<(Vec<&'static str>, Access)>,
+    ceiling: Option<Access>,
+    default: Effect,
+}
+
+fn settings() -> impl Strategy<Value = Setting> {
+    let bases = prop::sample::subsequence(
+        vec![
+            (vec![], Access::READ),
+            (vec!["a"], Access::ALL),
+            (vec!["a", "b"], Access::NONE),
+            (vec!["c"], Access::WRITE),
+        ],
+        0..=3,
+    );
+    let ceiling = prop::option::of(prop::sample::select(vec![Access::READ, Access::WRITE, Access::ALL]));
+    let default = prop::sample::select(vec![Effect::Deny, Effect::Deny, Effect::Ask, Effect::Allow]);
+    (rules(), bases, ceiling, default).prop_map(|(rules, base, ceiling, default)| Setting {
+        rules,
+        base,
+        ceiling,
+        default,
+    })
+}
+
+fn at(parts: &[&str]) -> String {
+    format!("/w/{}", parts.join("/"))
+}
+
+fn compile(setting: &Setting) -> Policy {
+    let mut team = Team::new().default(setting.default);
+    for rule in &setting.rules {
+        let text = format!("{} {}", rule.pattern.join("/"), word(rule.access));
+        team = match rule.scope {
+            0 => team.global(&text),
+            1 => team.role("developer", &text),
+            _ => team.own(&text),
+        };
+    }
+    for (folder, access) in &setting.base {
+        team = team.base(&at(folder), &word(*access));
+    }
+    if let Some(ceiling) = setting.ceiling {
+        team = team.max(&word(ceiling));
+    }
+    team.compile()
+}
+
+const VERBS: [(Verb, Access); 3] =
+    [(Verb::Read, Access::READ), (Verb::Create, Access::WRITE), (Verb::Execute, Access::READ)];
+
+/// The paths of the small world, thinned out.
+fn some(universe: &[Vec<&'static str>], every: usize) -> impl Iterator<Item = (usize, String)> {
+    universe
+        .iter()
+        .enumerate()
+        .filter(move |(n, path)| path.len() < 4 || n % every == 0)
+        .map(|(n, path)| (n, at(path)))
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+fn need(verb: Verb, plain: Access) -> Access {
+    if verb == Verb::Execute { plain.union(Access::EXECUTE) } else { plain }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn a_decision_equals_the_reference(setting in settings()) {
+        let universe = universe();
+        let policy = compile(&setting);
+        let ceiling = setting.ceiling.unwrap_or(Access::ALL);
+        let model = Model { rules: &setting.rules, base: &setting.base, ceiling, default: setting.default };
+        let counted = Counted::new(model, &universe);
+        for (number, path) in some(&universe, 13) {
+            for (verb, plain) in VERBS {
+                let expected = counted.answer(number, &universe[number], need(verb, plain));
+                let decision = ask(&policy, verb, &path);
+                // The workspace's own folder is not made anew; creating below it is what is compared.
+                prop_assert_eq!(decision.effect, expected, "{} {} {:?}", verb, path, decision.reasons);
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_rules_changes_no_answer(setting in settings(), seed in any::<u64>()) {
+        let universe = universe();
+        let mut shuffled = setting.clone();
+        let mut state = seed | 1;
+        for at in (1..shuffled.rules.len()).rev() {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            shuffled.rules.swap(at, (state >> 33) as usize % (at + 1));
+        }
+        shuffled.base.reverse();
+        let (first, second) = (compile(&setting), compile(&shuffled));
+        for (_, path) in some(&universe, 29) {
+            for (verb, _) in VERBS {
+                prop_assert_eq!(ask(&first, verb, &path).effect, ask(&second, verb, &path).effect, "{} {}", verb, path);
+            }
+        }
+    }
+
+    #[test]
+    fn adding_a_none_never_widens(setting in settings(), extra in rules()) {
+        let universe = universe();
+        let before = compile(&setting);
+        let mut more = setting.clone();
+        more.rules.extend(extra.into_iter().map(|rule| Rule { access: Access::NONE, ..rule }));
+        let after = compile(&more);
+        for (_, path) in some(&universe, 29).chain([(0, "/w/.git/HEAD".to_owned())]) {
+            for (verb, _) in VERBS {
+                prop_assert!(ask(&after, verb, &path).effect >= ask(&before, verb, &path).effect, "{} {}", verb, path);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_granted_exceeds_the_ceiling(setting in settings()) {
+        let universe = universe();
+        let policy = compile(&Setting { base: Vec::new(), ..setting.clone() });
+        let agent = policy.agent(AGENT).unwrap();
+        for (_, at) in some(&universe, 29).chain([(0, "/w/.git/HEAD".to_owned())]) {
+            prop_assert!(setting.ceiling.unwrap_or(Access::ALL).has(agent.access(&path(&at))), "{}", at);
+        }
+    }
+
+    #[test]
+    fn only_two_layers_allow_and_the_plan_and_the_explanation_agree(setting in settings()) {
+        let universe = universe();
+        let policy = compile(&setting);
+        let agent = policy.agent(AGENT).unwrap();
+        let more = ["/w/.git/config", "/w/remit.yaml", "/w/.git/HEAD", "/elsewhere"].map(|at| (0, at.to_owned()));
+        for (_, at) in some(&universe, 101).chain(more) {
+            for (verb, plain) in VERBS {
+                let decision = ask(&policy, verb, &at);
+                prop_assert!(!decision.reasons.is_empty());
+                for reason in &decision.reasons {
+                    let may = matches!(reason.layer, Layer::System | Layer::Agent);
+                    prop_assert!(may || reason.effect != Effect::Allow, "{:?}", reason);
+                }
+                let told = why(&policy, verb, &at);
+                prop_assert_eq!(&told.decision, &decision);
+                prop_assert_eq!(told.remedy.is_none(), decision.effect == Effect::Allow);
+                if !decision.reasons.iter().any(|reason| reason.layer == Layer::Protected) {
+                    let access = agent.access(&path(&at));
+                    prop_assert_eq!(access.has(need(verb, plain)), decision.effect == Effect::Allow);
+                }
+                prop_assert_eq!(agent.none_rule(&path(&at)).is_some(), decision.reasons.iter().any(|r| r.why == remit_core::Why::None));
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_as_a_path_get_an_answer(setting in settings(), bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        let policy = compile(&setting);
+        let Ok(from) = remit_core::AbsPath::lexical(&path("/w"), &bytes) else { return Ok(()) };
+        for verb in Verb::FILES {
+            for object in [Object::Path(from.clone()), Object::Move { from: from.clone(), to: path("/w/a") }] {
+                let decision = decide(&policy, &Facts::default(), &action(AGENT, verb, object));
+                prop_assert!(decision.deciding().is_some());
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `remit check`: everything that is wrong, doubtful or worth knowing about a policy.
+
+use crate::cli::CheckArgs;
+use crate::report::{self, Failure, OK, Texts};
+use remit_core::{AbsPath, Diagnostic, Exit, Severity};
+use remit_session::environment::Environment;
+use remit_session::workspace::{OpenError, Workspace};
+use serde_json::json;
+use std::path::Path;
+
+/// Checks a policy. Exit 0 if it has no error, 3 if it has.
+pub(crate) fn run(args: &CheckArgs, environment: &Environment) -> Result<Exit, Failure> {
+    let (file, text, findings) = match open(args, environment) {
+        Ok(workspace) => {
+            let findings = examine(&workspace)?;
+            (workspace.file, workspace.text, findings)
+        }
+        Err(OpenError::Findings { file, text, findings }) => (file, text, findings),
+        Err(error) => return Err(error.into()),
+    };
+    let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+    let errors = count(Severity::Error);
+    if args.json {
+        report::say_json(&json!({"version": 1, "file": file, "ok": errors == 0, "findings": findings}))?;
+    } else {
+        report::show_findings(&findings, &Texts::from([(file.clone(), text)]));
+        if errors == 0 {
+            let (warnings, notes) = (count(Severity::Warning), count(Severity::Note));
+            let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+            report::say(&format!(
+                "{OK}ok{OK:#}  {file}: no errors, {}, {}\n",
+                plural(warnings, "warning"),
+                plural(notes, "note")
+            ))?;
+        } else {
+            report::talk(&format!("{file}: {errors} error{}\n", if errors == 1 { "" } else { "s" }));
+        }
+    }
+    Ok(if errors == 0 { Exit::Yes } else { Exit::Config })
+}
+
+fn open(args: &CheckArgs, environment: &Environment) -> Result<Workspace, OpenError> {
+    let Some(file) = &args.file else { return Workspace::open(&environment.cwd, environment) };
+    let path = environment.cwd.join(file);
+    let unreadable = |source| remit_config::FindError::Unreadable { file: file.clone(), source };
+    let path = std::fs::canonicalize(&path).map_err(unreadable)?;
+    let bytes = std::fs::read(&path).map_err(unreadable)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let root = AbsPath::try_from(folder).map_err(|e| OpenError::Path(folder.to_owned(), e))?;
+    Workspace::read(root, file.display().to_string(), &bytes, environment)
+}
+
+fn examine(workspace: &Workspace) -> Result<Vec<Diagnostic>, OpenError> {
+    let (policy, mut findings) = match workspace.policy() {
+        Ok(compiled) => compiled,
+        Err(OpenError::Findings { findings, .. }) => return Ok(findings),
+        Err(error) => return Err(error),
+    };
+    findings.extend(remit_config::check(&policy));
+    findings.extend(remit_config::run_tests(&policy));
+    findings.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.place.clone()));
+    findings.dedup();
+    Ok(findings)
+}

@@ -1,0 +1,120 @@
+//! `remit doctor`: what this machine can hold, measured, and what is missing.
+
+use crate::cli::DoctorArgs;
+use crate::report::{self, DIM, ERROR, Failure, OK, WAIT};
+use remit_core::Exit;
+use remit_sandbox::probe::probe;
+use remit_session::adapter::Adapter;
+use remit_session::base::find_program;
+use remit_session::environment::Environment;
+use remit_session::workspace::{OpenError, Workspace};
+use serde_json::json;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Ok,
+    Warn,
+    Fail,
+}
+
+struct Check {
+    name: String,
+    mark: Mark,
+    found: String,
+    mend: Option<String>,
+}
+
+fn check(name: &str, mark: Mark, found: impl Into<String>) -> Check {
+    Check { name: name.to_owned(), mark, found: found.into(), mend: None }
+}
+
+impl Check {
+    fn mend(mut self, mend: &str) -> Self {
+        self.mend = Some(mend.to_owned());
+        self
+    }
+}
+
+/// Shows each check. Exit 0 if sessions can be held, 5 if not.
+pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<Exit, Failure> {
+    let mut checks = kernel();
+    checks.push(check("network", Mark::Warn, "not held; loopback is shared").mend("a later version brings it; until then use the host's firewall"));
+    checks.push(state(environment));
+    checks.extend(programs(environment));
+    if args.json {
+        let rows: Vec<_> = checks
+            .iter()
+            .map(|c| json!({"check": c.name, "state": word(c.mark), "found": c.found, "mend": c.mend}))
+            .collect();
+        report::say_json(&json!({"version": 1, "checks": rows}))?;
+    } else {
+        let mut out = String::new();
+        let width = checks.iter().map(|c| c.name.chars().count()).max().unwrap_or(0);
+        for c in &checks {
+            let style = match c.mark {
+                Mark::Ok => OK,
+                Mark::Warn => WAIT,
+                Mark::Fail => ERROR,
+            };
+            out.push_str(&format!("{style}{:<4}{style:#}  {:<width$}  {}\n", word(c.mark), c.name, c.found));
+            if let (Some(mend), true) = (&c.mend, c.mark != Mark::Ok) {
+                out.push_str(&format!("      {:<width$}  {DIM}{mend}{DIM:#}\n", ""));
+            }
+        }
+        report::say(&out)?;
+    }
+    let failed = checks.iter().any(|c| c.mark == Mark::Fail);
+    Ok(if failed { Exit::Sandbox } else { Exit::Yes })
+}
+
+fn word(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Ok => "ok",
+        Mark::Warn => "warn",
+        Mark::Fail => "fail",
+    }
+}
+
+fn kernel() -> Vec<Check> {
+    let found = probe();
+    let mut checks = vec![check("kernel", Mark::Ok, format!("Linux {}", found.release))];
+    let obstacles = found.obstacles();
+    if let Ok(abi) = found.landlock_abi {
+        checks.push(check("landlock", Mark::Ok, format!("ABI {abi}, errata {:#b}", found.landlock_errata)));
+    }
+    if found.namespaces.is_ok() {
+        checks.push(check("namespaces", Mark::Ok, "user, mount and PID namespaces can be made"));
+    }
+    if found.listener.is_ok() {
+        checks.push(check("gate", Mark::Ok, "system calls can be answered by another process"));
+    }
+    for obstacle in obstacles {
+        checks.push(check("sandbox", Mark::Fail, obstacle));
+    }
+    if rustix::process::geteuid().is_root() {
+        checks.push(check("user", Mark::Warn, "root: inside a session it has no capability, so it is not above file modes"));
+    }
+    checks
+}
+
+fn state(environment: &Environment) -> Check {
+    match Workspace::open(&environment.cwd, environment).and_then(|w| w.state()) {
+        Ok(state) => check("state", Mark::Ok, state.root().display().to_string()),
+        Err(OpenError::Find(error)) => check("workspace", Mark::Warn, error.to_string()).mend("`remit init` writes a policy"),
+        Err(error) => check("workspace", Mark::Fail, error.to_string()).mend("`remit check` shows what is wrong"),
+    }
+}
+
+fn programs(environment: &Environment) -> Vec<Check> {
+    Adapter::names()
+        .map(|name| {
+            let found = Adapter::named(name).and_then(Result::ok).and_then(|a| {
+                a.programs.iter().find_map(|p| find_program(p, environment))
+            });
+            match found {
+                Some(path) => check(name, Mark::Ok, path.display().to_string()),
+                None => check(name, Mark::Warn, "not installed"),
+            }
+        })
+        .collect()
+}

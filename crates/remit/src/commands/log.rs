@@ -1,0 +1,184 @@
+//! `remit log`: what was done and refused, filtered.
+
+use crate::cli::{EffectName, LogArgs};
+use crate::report::{self, DIM, Failure, style_of};
+use remit_core::{Effect, Exit, Verb};
+use remit_ledger::{Event, Record};
+use remit_session::environment::Environment;
+use remit_session::recorder::now;
+use remit_session::workspace::Workspace;
+use remit_store::{Entry, Reader};
+use serde_json::json;
+use std::collections::VecDeque;
+
+/// Shows the records that the filters let through.
+pub(crate) fn run(args: &LogArgs, environment: &Environment) -> Result<Exit, Failure> {
+    let filter = Filter::new(args, environment)?;
+    let workspace = Workspace::open(&environment.cwd, environment)?;
+    let folder = workspace.state()?.ledger();
+    // Opening it makes an empty one, so that following can begin before the first session.
+    drop(workspace.ledger(&workspace.state()?)?);
+    let unread = |e: &dyn std::error::Error| {
+        Failure::because(Exit::Io, "the ledger cannot be read", e).hint("`remit verify` says where it is damaged")
+    };
+    let reader = Reader::open(&folder, 1).map_err(|e| unread(&e))?;
+    let mut last = VecDeque::new();
+    let mut next = 1;
+    for entry in reader {
+        let entry = entry.map_err(|e| unread(&e))?;
+        next = entry.seq.saturating_add(1);
+        let record = entry.decode().map_err(|e| unread(&e))?;
+        if filter.lets_through(&record) {
+            if args.lines > 0 && last.len() == args.lines {
+                last.pop_front();
+            }
+            last.push_back((entry, record));
+        }
+    }
+    for (entry, record) in &last {
+        show(entry, record, args.json)?;
+    }
+    if args.follow {
+        let follow = Reader::open(&folder, next).and_then(|r| r.follow(|| false)).map_err(|e| unread(&e))?;
+        for entry in follow {
+            let entry = entry.map_err(|e| unread(&e))?;
+            let record = entry.decode().map_err(|e| unread(&e))?;
+            if filter.lets_through(&record) {
+                show(&entry, &record, args.json)?;
+            }
+        }
+    }
+    Ok(Exit::Yes)
+}
+
+struct Filter<'a> {
+    args: &'a LogArgs,
+    effect: Option<Effect>,
+    verb: Option<Verb>,
+    event: Option<Event>,
+    path: Option<String>,
+    since: Option<String>,
+}
+
+impl<'a> Filter<'a> {
+    fn new(args: &'a LogArgs, environment: &Environment) -> Result<Self, Failure> {
+        let usage = |e: String| Failure::new(Exit::Usage, e);
+        let event = args.event.as_deref().map(|name| {
+            serde_json::from_value(json!(name)).map_err(|_| usage(format!("`{name}` is not a kind of record")))
+        });
+        Ok(Self {
+            args,
+            effect: args.effect.map(|e| match e {
+                EffectName::Allow => Effect::Allow,
+                EffectName::Ask => Effect::Ask,
+                EffectName::Deny => Effect::Deny,
+            }),
+            verb: args.verb.as_deref().map(str::parse).transpose().map_err(usage)?,
+            event: event.transpose()?,
+            path: match &args.path {
+                Some(path) => {
+                    use std::os::unix::ffi::OsStrExt;
+                    let path = environment.cwd.join(path);
+                    let base = remit_core::AbsPath::root();
+                    let path = remit_core::AbsPath::lexical(&base, path.as_os_str().as_bytes());
+                    Some(path.map_err(|e| usage(e.to_string()))?.to_string())
+                }
+                None => None,
+            },
+            since: args.since.as_deref().map(since).transpose()?,
+        })
+    }
+
+    fn lets_through(&self, record: &Record) -> bool {
+        let is = |wanted: &Option<String>, had: Option<&str>| wanted.as_deref().is_none_or(|w| had == Some(w));
+        let below = |path: &Option<String>, root: &str| {
+            path.as_deref().is_some_and(|p| p == root || p.strip_prefix(root).is_some_and(|r| root == "/" || r.starts_with('/')))
+        };
+        is(&self.args.agent, record.agent.as_ref().map(|a| a.as_str()))
+            && is(&self.args.session, record.session.as_ref().map(|s| s.as_str()))
+            && is(&self.args.call, record.call.as_ref().map(|c| c.as_str()))
+            && self.effect.is_none_or(|e| record.effect == Some(e))
+            && self.verb.is_none_or(|v| record.verb == Some(v))
+            && self.event.is_none_or(|e| record.event == e)
+            && self.path.as_deref().is_none_or(|p| below(&record.path, p) || below(&record.to, p))
+            && self.args.rule.as_deref().is_none_or(|r| [&record.rule, &record.rule_at].into_iter().flatten().any(|had| had.starts_with(r)))
+            && self.since.as_deref().is_none_or(|s| record.time.to_string().as_str() >= s)
+    }
+}
+
+/// A moment as records have it, from RFC 3339 or a span back such as `30m`.
+fn since(text: &str) -> Result<String, Failure> {
+    let wrong = || {
+        Failure::new(Exit::Usage, format!("`{text}` is neither a time nor a span"))
+            .hint("such as 2026-11-30T12:00:00Z, 30m, 2h, 3d")
+    };
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        return Ok(remit_ledger::Time::from(time).to_string());
+    }
+    let (number, unit) = text.split_at(text.len().saturating_sub(1));
+    let number: i64 = number.parse().map_err(|_| wrong())?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let back = number.checked_mul(seconds).map(jiff::SignedDuration::from_secs).ok_or_else(wrong)?;
+    let time = now().timestamp().checked_sub(back).map_err(|_| wrong())?;
+    Ok(remit_ledger::Time::from(time).to_string())
+}
+
+fn show(entry: &Entry, record: &Record, json: bool) -> Result<(), Failure> {
+    if json {
+        return report::say_json(&json!({"seq": entry.seq, "hash": entry.hash.to_string(), "record": record}));
+    }
+    report::say(&line(entry.seq, record))
+}
+
+/// A record as one line, and a second one with the reason where something was refused.
+fn line(seq: u64, record: &Record) -> String {
+    let time = record.time.to_string();
+    let clock = time.get(11..19).unwrap_or(&time);
+    let agent = record.agent.as_ref().map_or("–", |a| a.as_str());
+    let effect = record.effect.map(|e| {
+        let style = style_of(e);
+        format!("{style}{:<5}{style:#} ", e.to_string())
+    });
+    let what = match record.verb {
+        Some(verb) => format!("{verb} {}", record.path.as_deref().unwrap_or_default()),
+        None => event_words(record),
+    };
+    let mut out = format!("{DIM}{seq:>6} {clock}{DIM:#}  {agent}  {}{what}", effect.unwrap_or_default());
+    if let Some(to) = &record.to {
+        out.push_str(&format!(" -> {to}"));
+    }
+    let mut tail = Vec::new();
+    tail.extend(record.tool.as_deref());
+    tail.extend(record.syscall.as_deref());
+    if !tail.is_empty() {
+        out.push_str(&format!("  {DIM}[{}]{DIM:#}", tail.join(" ")));
+    }
+    out.push('\n');
+    if let (Some(why), Some(Effect::Deny | Effect::Ask)) = (&record.why, record.effect) {
+        out.push_str(&format!("                 {DIM}{why}{DIM:#}\n"));
+    }
+    out
+}
+
+fn event_words(record: &Record) -> String {
+    let name = serde_json::to_value(record.event).ok().and_then(|v| v.as_str().map(str::to_owned));
+    let mut words = name.unwrap_or_default();
+    for (key, value) in &record.counts {
+        words.push_str(&format!(" {key} {value}"));
+    }
+    if let Some(program) = &record.program {
+        words.push_str(&format!(" {program}"));
+    }
+    for key in ["moment", "exit", "ok"] {
+        if let Some(value) = record.detail.get(key) {
+            words.push_str(&format!(" {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+        }
+    }
+    words
+}

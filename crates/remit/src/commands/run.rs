@@ -1,0 +1,53 @@
+//! `remit run`: one governed session in this terminal.
+
+use crate::cli::RunArgs;
+use crate::report::{self, DIM, Failure};
+use remit_core::exit::by_signal;
+use remit_core::{AbsPath, Exit};
+use remit_hooks::{Command, Host, install::settings_json};
+use remit_sandbox::launch::{ChildExit, WindowSize};
+use remit_sandbox::pty;
+use remit_session::choose::{Chosen, choose};
+use remit_session::environment::Environment;
+use remit_session::holder::{self, HookFile, INNER_REMIT};
+use remit_session::workspace::Workspace;
+use std::io::IsTerminal;
+
+/// Runs the session; answers with the child's code, 128+n for a signal.
+pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failure> {
+    let workspace = Workspace::open(&environment.cwd, environment)?;
+    let chosen = choose(&workspace, args.agent.as_deref(), &args.command)?;
+    let hooks = if args.no_hooks { None } else { hook_file(&workspace, &chosen)? };
+    let session = holder::start(&workspace, &chosen, hooks.as_ref(), terminal_size())?;
+    for note in &session.notes {
+        report::talk(&format!("{DIM}remit: {note}{DIM:#}\n"));
+    }
+    if session.running().terminal().is_some() {
+        pty::relay(session.running(), &std::io::stdin(), &std::io::stdout())
+            .map_err(|e| Failure::because(Exit::Io, "the terminal cannot be relayed", &e))?;
+    }
+    match session.finish()? {
+        ChildExit::Code(code) => Ok(code),
+        ChildExit::Signal(signal) => Ok(by_signal(signal)),
+        ChildExit::Lost => Err(Failure::new(
+            Exit::Sandbox,
+            "the session ended with its gate, so how the program ended is not known",
+        )),
+    }
+}
+
+/// A terminal of the session's own, if this is a terminal on both sides.
+fn terminal_size() -> Option<WindowSize> {
+    let both = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    both.then(|| pty::window_size(std::io::stdin())).flatten()
+}
+
+fn hook_file(workspace: &Workspace, chosen: &Chosen) -> Result<Option<HookFile>, Failure> {
+    let Some(spec) = chosen.adapter.as_ref().and_then(|a| a.hooks.as_ref()) else { return Ok(None) };
+    let wrong = |e: &dyn std::error::Error| Failure::because(Exit::Config, "the hooks cannot be written", e);
+    let host: Host = spec.host.parse().map_err(|e: String| Failure::new(Exit::Config, e))?;
+    let binary = AbsPath::new(INNER_REMIT).map_err(|e| wrong(&e))?;
+    let command = Command::new(&binary, &workspace.root, Some(chosen.agent.clone())).map_err(|e| wrong(&e))?;
+    let settings = settings_json(host, &command);
+    Ok(Some(HookFile { host: spec.host.clone(), flag: spec.flag.clone(), settings }))
+}

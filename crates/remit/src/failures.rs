@@ -1,0 +1,60 @@
+//! What each library's errors mean to a person: exit code, words, way out.
+
+use crate::report::{Failure, Texts};
+use remit_core::Exit;
+use remit_session::choose::ChooseError;
+use remit_session::holder::RunError;
+use remit_session::workspace::OpenError;
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Findings { file, text, findings } => {
+                let errors = findings.iter().filter(|f| f.severity == remit_core::Severity::Error).count();
+                let plural = if errors == 1 { "" } else { "s" };
+                Failure::new(Exit::Config, format!("`{file}` has {errors} error{plural}; nothing runs under it"))
+                    .findings(findings, Texts::from([(file, text)]))
+            }
+            OpenError::Find(error) => {
+                let hint = error.hint();
+                let failure = Failure::new(Exit::Config, error.to_string());
+                match hint {
+                    Some(hint) => failure.hint(hint),
+                    None => failure,
+                }
+            }
+            OpenError::NoHome => Failure::new(Exit::Config, error.to_string()).hint("set HOME to your home folder"),
+            error => Failure::because(Exit::Io, "cannot open the workspace", &error),
+        }
+    }
+}
+
+impl From<ChooseError> for Failure {
+    fn from(error: ChooseError) -> Self {
+        match &error {
+            ChooseError::NoAgent(..) | ChooseError::NotFound(_) => Failure::new(Exit::NotFound, error.to_string()),
+            ChooseError::NoAdapter(..) | ChooseError::Name(..) => Failure::new(Exit::Config, error.to_string()),
+            ChooseError::Adapter(..) => Failure::because(Exit::Config, "cannot start the agent", &error),
+            _ => Failure::new(Exit::Usage, error.to_string()).hint("remit run --help"),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Open(error) => error.into(),
+            RunError::Refused(refusals) => {
+                let mut failure =
+                    Failure::new(Exit::Sandbox, "this kernel cannot hold the policy, so nothing was started");
+                for refusal in refusals {
+                    failure = failure.cause(refusal);
+                }
+                failure.hint("`sandbox: advisory` in remit.yaml starts without what cannot be held, and says so")
+            }
+            RunError::Launch(error) => Failure::because(Exit::Sandbox, "the session could not be started", &error)
+                .hint("`remit doctor` shows what this machine can hold"),
+            error => Failure::because(Exit::Io, "the session could not be started", &error),
+        }
+    }
+}

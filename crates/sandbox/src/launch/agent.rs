@@ -1,0 +1,169 @@
+//! The process that becomes the program: gives up everything, shows that it has, and starts it.
+
+use super::channel::{Channel, GO, Report};
+use super::floor;
+use super::self_test;
+use super::spec::{LaunchError, Measured, UserMap};
+use crate::failure::{Failure, Step};
+use crate::gate;
+use crate::plan::Plan;
+use crate::raw::{self, Signals};
+use remit_core::AbsPath;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::process::{DumpableBehavior, chdir, ioctl_tiocsctty, set_dumpable_behavior, setsid};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
+    set_no_new_privs,
+};
+use std::convert::Infallible;
+use std::ffi::{CString, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// What the program is told, ready for the kernel.
+pub(super) struct Command {
+    arguments: Vec<CString>,
+    environment: Vec<CString>,
+    /// Where the program may be.
+    candidates: Vec<CString>,
+}
+
+impl Command {
+    pub(super) fn new(arguments: &[OsString], environment: &[(OsString, OsString)]) -> Result<Self, LaunchError> {
+        let nul = |_| LaunchError::Command("a NUL byte stands in it");
+        let words = |s: &OsString| CString::new(s.as_bytes()).map_err(nul);
+        let arguments: Vec<CString> = arguments.iter().map(words).collect::<Result<_, _>>()?;
+        let program = arguments.first().ok_or(LaunchError::Command("it is empty"))?.clone();
+        let variable = |(name, value): &(OsString, OsString)| {
+            let mut text = name.clone();
+            text.push("=");
+            text.push(value);
+            CString::new(text.into_vec()).map_err(nul)
+        };
+        let candidates = if program.as_bytes().contains(&b'/') {
+            vec![program]
+        } else {
+            let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_bytes());
+            let folders = path.unwrap_or_default().split(|b| *b == b':').filter(|folder| !folder.is_empty());
+            folders
+                .map(|folder| CString::new([folder, b"/", program.as_bytes()].concat()).map_err(nul))
+                .collect::<Result<_, _>>()?
+        };
+        let environment = environment.iter().map(variable).collect::<Result<_, _>>()?;
+        Ok(Self { arguments, environment, candidates })
+    }
+
+    pub(super) fn program(&self) -> String {
+        self.arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Becomes the program. Returns only if there is none.
+    fn start(&self) -> Errno {
+        let mut answer = Errno::NOENT;
+        for candidate in &self.candidates {
+            match raw::exec(candidate, &self.arguments, &self.environment) {
+                Errno::NOENT | Errno::NOTDIR => {}
+                // Another folder of PATH may have one that may be started.
+                Errno::ACCESS => answer = Errno::ACCESS,
+                other => return other,
+            }
+        }
+        answer
+    }
+}
+
+/// The program's input and output.
+pub(super) enum Files {
+    /// As they are; a new session unless one of them is a terminal.
+    Same { terminal: bool },
+    /// This terminal.
+    Terminal(OwnedFd),
+    /// These.
+    Given([OwnedFd; 3]),
+}
+
+/// Runs the agent's part. Never returns.
+pub(super) fn agent(plan: &Plan, command: &Command, cwd: &AbsPath, files: Files, gate: &Channel) -> ! {
+    let Err(failure) = prepare(plan, command, cwd, files, gate);
+    // If even this cannot be told, the gate sees the end of this process.
+    gate.send(&failure.bytes()).ok();
+    raw::leave(125)
+}
+
+fn prepare(
+    plan: &Plan,
+    command: &Command,
+    cwd: &AbsPath,
+    files: Files,
+    gate: &Channel,
+) -> Result<Infallible, Report> {
+    restrict(plan, cwd, files, gate).map_err(Report::Failed)?;
+    let Err(error) = raw::close_all_at_exec().map(|()| command.start()).and_then(Err::<Infallible, _>);
+    Err(Report::NoProgram(Failure { step: format!("start `{}`", command.program()), error }))
+}
+
+fn restrict(plan: &Plan, cwd: &AbsPath, files: Files, gate: &Channel) -> Result<(), Failure> {
+    raw::set_signals(Signals::Fresh);
+    connect(files).step(|| "connect input and output".to_owned())?;
+    chdir(cwd.as_path()).step(|| format!("enter the working folder {cwd} in the session"))?;
+    let filter = gate::program();
+    give_up(CapabilitySet::empty()).step(|| "give up capabilities".to_owned())?;
+    set_dumpable_behavior(DumpableBehavior::Dumpable).step(|| "become visible to debuggers".to_owned())?;
+    let floor = floor::restrict(plan)?;
+    let mut checks = self_test::floor(plan);
+    let listener = gate::install(&filter).step(|| "install the system call filter".to_owned())?;
+    gate.send(&Report::Listener(listener).bytes()).step(|| "reach the gate".to_owned())?;
+    let (word, _) = gate.receive().step(|| "reach the gate".to_owned())?;
+    if word != GO {
+        return Err(Errno::PIPE).step(|| "reach the gate".to_owned());
+    }
+    checks.extend(self_test::all(plan));
+    let (landlock_abi, floor_complete) = (floor.abi, floor.complete);
+    let measured = Measured { landlock_abi, floor_complete, user_map: UserMap::Own, checks };
+    let held = measured.checks.iter().all(|check| check.held);
+    gate.send(&Report::Measured(measured).bytes()).step(|| "reach the gate".to_owned())?;
+    if held { Ok(()) } else { Err(Errno::PERM).step(|| "pass the self-test".to_owned()) }
+}
+
+/// Keeps these capabilities at most, for ever, for this process and all that it starts.
+pub(super) fn give_up(keep: CapabilitySet) -> Result<(), Errno> {
+    for number in 0..u64::BITS {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        if keep.contains(one) {
+            continue;
+        }
+        match remove_capability_from_bounding_set(one) {
+            Ok(()) => {}
+            // The first number that the kernel does not know.
+            Err(Errno::INVAL) if number > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    clear_ambient_capability_set()?;
+    let sets = CapabilitySets { effective: keep, permitted: keep, inheritable: CapabilitySet::empty() };
+    set_capabilities(None, sets)?;
+    set_no_new_privs(true)
+}
+
+fn connect(files: Files) -> Result<(), Errno> {
+    let given = match files {
+        Files::Same { terminal: true } => return Ok(()),
+        Files::Same { terminal: false } => return setsid().map(drop),
+        Files::Terminal(terminal) => {
+            setsid()?;
+            ioctl_tiocsctty(&terminal)?;
+            [terminal.try_clone(), terminal.try_clone(), Ok(terminal)]
+                .map(|file| file.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO)))
+        }
+        Files::Given(files) => {
+            setsid()?;
+            files.map(Ok)
+        }
+    };
+    // Out of the way of the numbers that they shall have.
+    let [input, output, error] = given.map(|file| fcntl_dupfd_cloexec(file?, 3));
+    dup2_stdin(input?)?;
+    dup2_stdout(output?)?;
+    dup2_stderr(error?)
+}

@@ -1,0 +1,208 @@
+//! Messages between holder, gate and agent: one per packet of a socket pair, a letter and its values.
+
+use super::spec::{Check, ChildExit, Measured, UserMap};
+use crate::failure::Failure;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::{Errno, IoSliceMut, retry_on_intr};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+
+/// The longest message, in bytes.
+pub(super) const LONGEST: usize = 128 * 1024;
+
+/// One end of a channel.
+pub(super) struct Channel(OwnedFd);
+
+impl Channel {
+    /// Two connected ends, closed at exec.
+    pub(super) fn pair() -> Result<(Channel, Channel), Errno> {
+        let (a, b) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        Ok((Channel(a), Channel(b)))
+    }
+
+    pub(super) fn file(&self) -> &OwnedFd {
+        &self.0
+    }
+
+    /// Sends one packet.
+    pub(super) fn send(&self, bytes: &[u8]) -> Result<(), Errno> {
+        retry_on_intr(|| rustix::net::send(&self.0, bytes, SendFlags::NOSIGNAL)).map(drop)
+    }
+
+    /// Sends one packet with a descriptor.
+    pub(super) fn send_file(&self, bytes: &[u8], file: impl AsFd) -> Result<(), Errno> {
+        let files = [file.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !ancillary.push(SendAncillaryMessage::ScmRights(&files)) {
+            return Err(Errno::NOBUFS);
+        }
+        retry_on_intr(|| sendmsg(&self.0, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)).map(drop)
+    }
+
+    /// Waits for one packet, and the descriptor that came with it. Empty: the other end is closed.
+    pub(super) fn receive(&self) -> Result<(Vec<u8>, Option<OwnedFd>), Errno> {
+        let mut bytes = vec![0; LONGEST];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let got = loop {
+            let mut slices = [IoSliceMut::new(&mut bytes)];
+            match recvmsg(&self.0, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+                Err(Errno::INTR) => {}
+                Err(Errno::CONNRESET) => return Ok((Vec::new(), None)),
+                other => break other?,
+            }
+        };
+        let file = ancillary.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+            _ => None,
+        });
+        bytes.truncate(got.bytes);
+        Ok((bytes, file))
+    }
+}
+
+/// From the gate to the holder, and from the agent to the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Report {
+    /// The agent's listener has this number in the agent.
+    Listener(i32),
+    /// What was measured; the user map is the holder's to know.
+    Measured(Measured),
+    /// The holder's end of the terminal comes with this packet.
+    Terminal,
+    /// A step failed.
+    Failed(Failure),
+    /// The program, by the step's words, could not be started.
+    NoProgram(Failure),
+    /// The program has begun.
+    Started,
+    /// The program has ended.
+    Ended(ChildExit),
+    /// The other side is gone.
+    Closed,
+}
+
+fn number(value: i32) -> [u8; 4] {
+    value.to_ne_bytes()
+}
+
+fn read_number(bytes: &[u8]) -> Option<(i32, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk::<4>()?;
+    Some((i32::from_ne_bytes(*number), rest))
+}
+
+impl Report {
+    /// The packet.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let letter = |letter: u8, value: i32, text: &str| {
+            let mut bytes = vec![letter];
+            bytes.extend(number(value));
+            bytes.extend_from_slice(text.as_bytes());
+            bytes
+        };
+        match self {
+            Report::Listener(file) => letter(b'L', *file, ""),
+            Report::Measured(measured) => {
+                let mut text = format!("{}\n", u8::from(measured.floor_complete));
+                for check in &measured.checks {
+                    let line = |s: &str| s.replace(['\t', '\n'], " ");
+                    text += &format!("{}\t{}\t{}\n", u8::from(check.held), line(&check.what), line(&check.seen));
+                }
+                letter(b'M', i32::try_from(measured.landlock_abi).unwrap_or(i32::MAX), &text)
+            }
+            Report::Terminal => letter(b'T', 0, ""),
+            Report::Failed(failure) => letter(b'F', failure.error.raw_os_error(), &failure.step),
+            Report::NoProgram(failure) => letter(b'N', failure.error.raw_os_error(), &failure.step),
+            Report::Started => letter(b'S', 0, ""),
+            Report::Ended(ChildExit::Code(code)) => letter(b'X', i32::from(*code), ""),
+            Report::Ended(ChildExit::Signal(signal)) => letter(b'K', *signal, ""),
+            Report::Ended(ChildExit::Lost) | Report::Closed => Vec::new(),
+        }
+    }
+
+    /// What a packet says; none if it is not one of these.
+    pub(super) fn read(bytes: &[u8]) -> Option<Report> {
+        let Some((letter, rest)) = bytes.split_first() else { return Some(Report::Closed) };
+        let (value, rest) = read_number(rest)?;
+        let text = || std::str::from_utf8(rest).ok();
+        let failure = || Some(Failure { step: text()?.to_owned(), error: Errno::from_raw_os_error(value) });
+        Some(match letter {
+            b'L' => Report::Listener(value),
+            b'M' => {
+                let mut lines = text()?.lines();
+                let floor_complete = lines.next()? == "1";
+                let check = |line: &str| {
+                    let mut parts = line.splitn(3, '\t');
+                    let held = parts.next()? == "1";
+                    Some(Check { held, what: parts.next()?.to_owned(), seen: parts.next()?.to_owned() })
+                };
+                let checks = lines.map(check).collect::<Option<_>>()?;
+                let landlock_abi = u32::try_from(value).ok()?;
+                Report::Measured(Measured { landlock_abi, floor_complete, user_map: UserMap::Own, checks })
+            }
+            b'T' => Report::Terminal,
+            b'F' => Report::Failed(failure()?),
+            b'N' => Report::NoProgram(failure()?),
+            b'S' => Report::Started,
+            b'X' => Report::Ended(ChildExit::Code(u8::try_from(value).ok()?)),
+            b'K' => Report::Ended(ChildExit::Signal(value)),
+            _ => return None,
+        })
+    }
+}
+
+/// From the holder to the gate, and from the gate to the agent: go on.
+pub(super) const GO: &[u8] = b"g";
+
+/// From the holder to the gate: send this signal to the program.
+pub(super) fn signal_order(signal: i32) -> Vec<u8> {
+    let mut bytes = vec![b's'];
+    bytes.extend(number(signal));
+    bytes
+}
+
+/// The signal of such an order.
+pub(super) fn read_signal_order(bytes: &[u8]) -> Option<i32> {
+    read_number(bytes.strip_prefix(b"s")?).map(|(signal, _)| signal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_survive_the_channel() {
+        let check = |held| Check { what: "list /w".to_owned(), held, seen: "EACCES".to_owned() };
+        let measured = Measured {
+            landlock_abi: 7,
+            floor_complete: true,
+            user_map: UserMap::Own,
+            checks: vec![check(true), check(false)],
+        };
+        let failure = Failure { step: "mount /proc".to_owned(), error: Errno::PERM };
+        let all = [
+            Report::Listener(3),
+            Report::Measured(measured),
+            Report::Terminal,
+            Report::Failed(failure.clone()),
+            Report::NoProgram(failure),
+            Report::Started,
+            Report::Ended(ChildExit::Code(255)),
+            Report::Ended(ChildExit::Signal(9)),
+        ];
+        let (a, b) = Channel::pair().unwrap();
+        for report in all {
+            a.send(&report.bytes()).unwrap();
+            assert_eq!(Report::read(&b.receive().unwrap().0), Some(report));
+        }
+        drop(a);
+        assert_eq!(Report::read(&b.receive().unwrap().0), Some(Report::Closed));
+        assert_eq!(Report::read(b"?\0\0\0\0"), None);
+        assert_eq!(Report::read(b"L\0"), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! The Landlock floor: what the session may read and start, by path. It grants writing to nothing but harmless
+//! device nodes and `/proc`: whatever slips past the gate is refused here.
+
+use crate::failure::{Failure, Step};
+use crate::gate;
+use crate::plan::{Plan, Rights};
+use crate::raw;
+use crate::view::SESSION;
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::fs::{self, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::path::Path;
+
+/// The rights without which the policy's words mean nothing.
+const NEEDED: ABI = ABI::V3;
+/// The rights that are used where the kernel has them.
+const WANTED: ABI = ABI::V6;
+
+/// What came of it.
+pub(super) struct Floor {
+    pub(super) abi: u32,
+    pub(super) complete: bool,
+}
+
+/// Restricts this thread, and all that it starts. Paths are those of the view.
+pub(super) fn restrict(plan: &Plan) -> Result<Floor, Failure> {
+    let abi = raw::landlock(1).step(|| "use Landlock".to_owned())?;
+    let mut floor = ruleset().step(|| "make a Landlock ruleset".to_owned())?;
+    for rule in &plan.floor {
+        floor = add(floor, rule.path.as_path(), flags(rule.rights))?;
+    }
+    let session = Rights { read: true, execute: true, socket: false };
+    floor = add(floor, SESSION.as_ref(), flags(session))?;
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    for node in gate::device_rules() {
+        floor = add(floor, node.as_ref(), device | AccessFs::ReadDir)?;
+    }
+    let proc = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::Truncate;
+    floor = add(floor, "/proc".as_ref(), proc)?;
+    let status = floor
+        .restrict_self()
+        .map_err(std::io::Error::other)
+        .step(|| "enforce the Landlock ruleset".to_owned())?;
+    match status.ruleset {
+        RulesetStatus::NotEnforced => Err(Errno::NOSYS).step(|| "enforce the Landlock ruleset".to_owned()),
+        other => Ok(Floor { abi, complete: other == RulesetStatus::FullyEnforced }),
+    }
+}
+
+fn ruleset() -> std::io::Result<RulesetCreated> {
+    Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(NEEDED))
+        .map_err(std::io::Error::other)?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(WANTED))
+        .map_err(std::io::Error::other)?
+        .scope(Scope::from_all(WANTED))
+        .map_err(std::io::Error::other)?
+        .create()
+        .map_err(std::io::Error::other)
+}
+
+fn flags(rights: Rights) -> BitFlags<AccessFs> {
+    let mut flags = BitFlags::EMPTY;
+    if rights.read {
+        flags |= AccessFs::ReadFile | AccessFs::ReadDir;
+    }
+    if rights.execute {
+        flags |= AccessFs::Execute;
+    }
+    if rights.socket {
+        flags |= AccessFs::MakeSock;
+    }
+    flags
+}
+
+fn add(floor: RulesetCreated, path: &Path, rights: BitFlags<AccessFs>) -> Result<RulesetCreated, Failure> {
+    let words = || format!("grant {} in the Landlock ruleset", path.display());
+    let file = match fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(file) => file,
+        // Gone since the plan was made. Nothing is granted, so nothing is lost.
+        Err(Errno::NOENT) => return Ok(floor),
+        Err(error) => return Err(error).step(words),
+    };
+    let stat = fs::fstat(&file).step(words)?;
+    let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    let rights = if folder { rights } else { rights & AccessFs::from_file(WANTED) };
+    if rights.is_empty() {
+        return Ok(floor);
+    }
+    floor.add_rule(PathBeneath::new(file, rights)).map_err(std::io::Error::other).step(words)
+}

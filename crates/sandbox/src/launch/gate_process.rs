@@ -1,0 +1,250 @@
+//! Process 1 of the session: builds the view, starts the agent, serves, reaps, and ends the session.
+
+use super::agent::{Command, Files, agent, give_up};
+use super::channel::{Channel, GO, Report, read_signal_order};
+use super::spec::{ChildExit, Measured, Spec, Stdio, WindowSize};
+use crate::authority::Authority;
+use crate::failure::{Failure, Step};
+use crate::gate::Gate;
+use crate::raw::{self, Side, Signals};
+use crate::view;
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions, WaitStatus, pidfd_getfd, pidfd_open,
+    set_dumpable_behavior, set_parent_process_death_signal, umask, wait,
+};
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, isatty, tcsetwinsize};
+use rustix::thread::CapabilitySet;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How many threads answer the filter: two, so that one slow call does not hold up all.
+const THREADS: usize = 2;
+/// How long what the program left behind may take to end.
+const LAST_WILL: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(2);
+
+/// A session that runs.
+struct Session {
+    agent: Pid,
+    /// The agent leads a process group of its own.
+    leads: bool,
+    serving: Vec<JoinHandle<()>>,
+}
+
+/// Runs the gate's part. Never returns.
+pub(super) fn gate_process(spec: Spec, command: &Command, holder: Channel, control: Channel) -> ! {
+    let authority = spec.authority.clone();
+    match begin(spec, command, &holder) {
+        Ok(session) => {
+            serve(session, authority, holder, control);
+            raw::leave(0)
+        }
+        Err(report) => {
+            // If even this cannot be told, the holder sees the end of this process.
+            holder.send(&report.bytes()).ok();
+            raw::leave(125)
+        }
+    }
+}
+
+fn begin(spec: Spec, command: &Command, holder: &Channel) -> Result<Session, Report> {
+    let (plan, cwd, authority) = (spec.plan, spec.cwd, spec.authority);
+    let start = || -> Result<(Session, Channel), Failure> {
+        raw::set_signals(Signals::Ignored);
+        die_with_holder()?;
+        let (word, _) = holder.receive().step(|| "reach the holder".to_owned())?;
+        if word != GO {
+            return Err(Errno::PIPE).step(|| "reach the holder".to_owned());
+        }
+        let mask = umask(Mode::from_raw_mode(0o022));
+        view::build(&plan, &spec.session_files)?;
+        umask(mask);
+        let (files, leads) = files(spec.stdio, holder)?;
+        let (ours, theirs) = Channel::pair().step(|| "make a channel".to_owned())?;
+        match raw::fork().step(|| "fork".to_owned())? {
+            Side::Child => {
+                drop(ours);
+                agent(&plan, command, &cwd, files, &theirs)
+            }
+            Side::Parent(agent) => {
+                drop((files, theirs));
+                keep_little()?;
+                let serving = take_listener(agent, &ours, authority)?;
+                ours.send(GO).step(|| "reach the agent".to_owned())?;
+                Ok((Session { agent, leads, serving }, ours))
+            }
+        }
+    };
+    let (session, agent) = start().map_err(Report::Failed)?;
+    let measured = watch_start(&agent)?;
+    let told = holder.send(&Report::Measured(measured).bytes()).and_then(|()| holder.send(&Report::Started.bytes()));
+    told.step(|| "reach the holder".to_owned()).map_err(Report::Failed)?;
+    Ok(session)
+}
+
+/// The death of the holder's thread is this process's own, and so the session's.
+fn die_with_holder() -> Result<(), Failure> {
+    set_parent_process_death_signal(Some(Signal::KILL)).step(|| "tie the session to its holder".to_owned())
+}
+
+/// From here on this process can look at the session's processes, and nothing else that they could not do.
+fn keep_little() -> Result<(), Failure> {
+    give_up(CapabilitySet::SYS_PTRACE).step(|| "give up capabilities".to_owned())?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).step(|| "hide from the session".to_owned())?;
+    die_with_holder()
+}
+
+fn files(stdio: Stdio, holder: &Channel) -> Result<(Files, bool), Failure> {
+    match stdio {
+        Stdio::Inherit => {
+            let terminal = isatty(rustix::stdio::stdin())
+                || isatty(rustix::stdio::stdout())
+                || isatty(rustix::stdio::stderr());
+            Ok((Files::Same { terminal }, !terminal))
+        }
+        Stdio::Given(files) => Ok((Files::Given(files), true)),
+        Stdio::Pty(size) => {
+            let made = || terminal(size, holder);
+            Ok((Files::Terminal(made().step(|| "make a terminal".to_owned())?), true))
+        }
+    }
+}
+
+/// Makes a terminal of the view's own and sends the other end to the holder.
+fn terminal(size: WindowSize, holder: &Channel) -> Result<OwnedFd, Errno> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    unlockpt(&master)?;
+    tcsetwinsize(&master, Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 })?;
+    let slave = ioctl_tiocgptpeer(&master, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    holder.send_file(&Report::Terminal.bytes(), &master)?;
+    Ok(slave)
+}
+
+/// Takes the filter's listener out of the agent and begins to serve. The agent's copy goes when the program starts.
+fn take_listener(
+    agent: Pid,
+    channel: &Channel,
+    authority: Arc<dyn Authority>,
+) -> Result<Vec<JoinHandle<()>>, Failure> {
+    let number = match receive(channel)? {
+        Report::Listener(number) => number,
+        Report::Failed(failure) => return Err(failure),
+        _ => return Err(Errno::PROTO).step(|| "understand the agent".to_owned()),
+    };
+    let take = || pidfd_getfd(pidfd_open(agent, PidfdFlags::empty())?, number, PidfdGetfdFlags::empty());
+    let listener = take().step(|| "take the filter's listener".to_owned())?;
+    let gate = Gate::new(listener, authority.clone()).step(|| "begin to serve".to_owned())?;
+    authority.start();
+    Ok(Arc::new(gate).serve(THREADS))
+}
+
+fn receive(channel: &Channel) -> Result<Report, Failure> {
+    let (bytes, _) = channel.receive().step(|| "reach the agent".to_owned())?;
+    Report::read(&bytes).ok_or(Errno::PROTO).step(|| "understand the agent".to_owned())
+}
+
+/// Waits until the agent has become the program: its end of the channel closes by that.
+fn watch_start(agent: &Channel) -> Result<Measured, Report> {
+    let gone = || Report::Failed(Failure { step: "keep the agent alive".to_owned(), error: Errno::SRCH });
+    let measured = match receive(agent).map_err(Report::Failed)? {
+        Report::Measured(measured) => measured,
+        Report::Closed => return Err(gone()),
+        other => return Err(other),
+    };
+    if measured.checks.iter().any(|check| !check.held) {
+        return Err(Report::Measured(measured));
+    }
+    match receive(agent).map_err(Report::Failed)? {
+        Report::Closed => Ok(measured),
+        other => Err(other),
+    }
+}
+
+fn serve(session: Session, authority: Arc<dyn Authority>, holder: Channel, control: Channel) {
+    let holder = Arc::new(holder);
+    let (agent, leads) = (session.agent, session.leads);
+    let orders = holder.clone();
+    // Neither thread is waited for: they end with the process.
+    let _orders = std::thread::spawn(move || take_orders(&orders, agent, leads));
+    let judge = authority.clone();
+    let _control = std::thread::spawn(move || answer(&control, &*judge));
+    let ended = reap(agent);
+    // A holder that does not listen any more has ended, and this process with it.
+    holder.send(&Report::Ended(ended).bytes()).ok();
+    end_the_rest();
+    let until = Instant::now() + LAST_WILL;
+    while session.serving.iter().any(|thread| !thread.is_finished()) && Instant::now() < until {
+        std::thread::sleep(TICK);
+    }
+    authority.finish();
+}
+
+/// Passes signals on. When the holder lets go of the session, it ends.
+fn take_orders(holder: &Channel, agent: Pid, leads: bool) {
+    loop {
+        match holder.receive() {
+            Ok((bytes, _)) if bytes.is_empty() => break,
+            Ok((bytes, _)) => {
+                if let Some(signal) = read_signal_order(&bytes) {
+                    // It may have ended just now.
+                    raw::signal(agent, leads, signal).ok();
+                }
+            }
+            Err(_) => break,
+        }
+    }
+    raw::signal_all(libc::SIGKILL);
+}
+
+/// Answers the holder's messages: four bytes that number the message, then its body; the answer has the same number.
+fn answer(control: &Channel, authority: &dyn Authority) {
+    while let Ok((bytes, _)) = control.receive() {
+        let Some((number, message)) = bytes.split_first_chunk::<4>() else { return };
+        let mut reply = number.to_vec();
+        reply.extend(authority.control(message));
+        if control.send(&reply).is_err() {
+            return;
+        }
+    }
+}
+
+fn ended(status: WaitStatus) -> ChildExit {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => ChildExit::Code(u8::try_from(code).unwrap_or(u8::MAX)),
+        (None, Some(signal)) => ChildExit::Signal(signal),
+        (None, None) => ChildExit::Lost,
+    }
+}
+
+/// Waits for every process whose parent is gone, until the agent itself has ended.
+fn reap(agent: Pid) -> ChildExit {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == agent => return ended(status),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return ChildExit::Lost,
+        }
+    }
+}
+
+/// Ends what the program left behind: asks, waits a little, insists.
+fn end_the_rest() {
+    for signal in [libc::SIGTERM, libc::SIGKILL] {
+        raw::signal_all(signal);
+        raw::signal_all(libc::SIGCONT);
+        let until = Instant::now() + LAST_WILL;
+        while Instant::now() < until {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => std::thread::sleep(TICK),
+                // Nobody is left.
+                Err(_) => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The caller's side of a session.
+
+use super::agent::Command;
+use super::channel::{Channel, GO, LONGEST, Report, signal_order};
+use super::gate_process::gate_process;
+use super::spec::{ChildExit, LaunchError, Measured, Spec, UserMap};
+use crate::failure::{Failure, Step};
+use crate::placeholders::{self, Holding};
+use crate::raw::{self, Side};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, waitpid};
+use std::fmt::Write as _;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long the gate may take to answer a message.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A session that runs. Dropping it ends the session.
+pub struct Running {
+    gate: Pid,
+    life: Option<Channel>,
+    control: Mutex<Control>,
+    terminal: Option<OwnedFd>,
+    measured: Measured,
+    ended: OnceLock<ChildExit>,
+    placeholders: Option<Holding>,
+}
+
+struct Control {
+    channel: Channel,
+    last: u32,
+}
+
+/// Starts a session. The calling process must have one thread, and the calling thread must live as long as the
+/// session: its end is the session's.
+pub fn launch(spec: Spec) -> Result<Running, LaunchError> {
+    if !spec.plan.refused.is_empty() {
+        return Err(LaunchError::Refused(spec.plan.refused));
+    }
+    match threads().step(|| "count the threads of this process".to_owned())? {
+        1 => {}
+        more => return Err(LaunchError::Threads(more)),
+    }
+    let command = Command::new(&spec.arguments, &spec.environment)?;
+    let holding = placeholders::hold(&spec.placeholder_record, &spec.plan.placeholders)?;
+    let pair = || Channel::pair().step(|| "make a channel".to_owned());
+    let ((life, gate_life), (control, gate_control)) = (pair()?, pair()?);
+    let gate = match raw::clone_session().step(|| "make user, mount and process namespaces".to_owned())? {
+        Side::Child => {
+            drop((life, control));
+            gate_process(spec, &command, gate_life, gate_control)
+        }
+        Side::Parent(gate) => gate,
+    };
+    drop((gate_life, gate_control, spec));
+    let started = map_users(gate).map_err(LaunchError::Step).and_then(|user_map| {
+        life.send(GO).step(|| "reach the gate".to_owned())?;
+        let (mut measured, terminal) = watch(&life, &command)?;
+        measured.user_map = user_map;
+        Ok((measured, terminal))
+    });
+    match started {
+        Ok((measured, terminal)) => Ok(Running {
+            gate,
+            life: Some(life),
+            control: Mutex::new(Control { channel: control, last: 0 }),
+            terminal,
+            measured,
+            ended: OnceLock::new(),
+            placeholders: Some(holding),
+        }),
+        Err(error) => {
+            end(gate);
+            Err(error)
+        }
+    }
+}
+
+fn threads() -> io::Result<usize> {
+    Ok(std::fs::read_dir("/proc/self/task")?.count())
+}
+
+/// Maps users and groups of the machine into the session's namespace, each to itself.
+fn map_users(gate: Pid) -> Result<UserMap, Failure> {
+    let gate = gate.as_raw_nonzero();
+    let put = |file: &str, text: &str| std::fs::write(format!("/proc/{gate}/{file}"), text);
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    if user.is_root() {
+        let all = identity("/proc/self/uid_map").and_then(|map| put("uid_map", &map));
+        match all {
+            Ok(()) => {
+                let groups = identity("/proc/self/gid_map").and_then(|map| put("gid_map", &map));
+                return groups.step(|| "map the groups".to_owned()).map(|()| UserMap::All);
+            }
+            // User 0 without the right to do so, as in some containers.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => return Err(error).step(|| "map the users".to_owned()),
+        }
+    }
+    put("setgroups", "deny").step(|| "forbid changes of groups".to_owned())?;
+    let (user, group) = (user.as_raw(), group.as_raw());
+    put("uid_map", &format!("{user} {user} 1")).step(|| "map the user".to_owned())?;
+    put("gid_map", &format!("{group} {group} 1")).step(|| "map the group".to_owned())?;
+    Ok(UserMap::Own)
+}
+
+/// The ids that this process's own map knows, each mapped to itself.
+fn identity(own: &str) -> io::Result<String> {
+    let text = std::fs::read_to_string(own)?;
+    let mut map = String::new();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(first), Some(_), Some(count)) = (words.next(), words.next(), words.next()) else {
+            return Err(io::Error::other("an unknown form of map"));
+        };
+        writeln!(map, "{first} {first} {count}").map_err(io::Error::other)?;
+    }
+    Ok(map)
+}
+
+fn watch(life: &Channel, command: &Command) -> Result<(Measured, Option<OwnedFd>), LaunchError> {
+    let mut terminal = None;
+    let mut measured = None;
+    loop {
+        let (bytes, file) = life.receive().step(|| "reach the gate".to_owned())?;
+        match (Report::read(&bytes), measured.take()) {
+            (Some(Report::Terminal), _) => terminal = file,
+            (Some(Report::Measured(seen)), _) if seen.checks.iter().any(|check| !check.held) => {
+                return Err(LaunchError::SelfTest(seen.checks));
+            }
+            (Some(Report::Measured(seen)), _) => measured = Some(seen),
+            (Some(Report::Started), Some(measured)) => return Ok((measured, terminal)),
+            (Some(Report::Failed(failure)), _) => return Err(failure.into()),
+            (Some(Report::NoProgram(failure)), _) => {
+                return Err(LaunchError::Program { program: command.program(), error: failure.error });
+            }
+            _ => return Err(LaunchError::GateDied),
+        }
+    }
+}
+
+/// Ends a gate at once, and with it its session.
+fn end(gate: Pid) {
+    raw::signal(gate, false, libc::SIGKILL).ok();
+    while let Err(Errno::INTR) = waitpid(Some(gate), WaitOptions::empty()) {}
+}
+
+impl Running {
+    /// Waits until the program has ended and all that it left behind is gone. May be called again.
+    pub fn wait(&self) -> ChildExit {
+        *self.ended.get_or_init(|| {
+            let mut ended = ChildExit::Lost;
+            while let Some(Ok((bytes, _))) = self.life.as_ref().map(Channel::receive) {
+                match Report::read(&bytes) {
+                    Some(Report::Ended(how)) => ended = how,
+                    Some(Report::Closed) | None => break,
+                    Some(_) => {}
+                }
+            }
+            while let Err(Errno::INTR) = waitpid(Some(self.gate), WaitOptions::empty()) {}
+            ended
+        })
+    }
+
+    /// Sends a message to the authority in the gate and waits for its answer, at most 10 seconds. Messages and
+    /// answers have at most 128 KiB less four bytes.
+    pub fn control(&self, message: &[u8]) -> io::Result<Vec<u8>> {
+        if message.len() > LONGEST - 4 {
+            return Err(Errno::MSGSIZE.into());
+        }
+        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        control.last = control.last.wrapping_add(1);
+        let number = control.last.to_ne_bytes();
+        control.channel.send(&[&number, message].concat())?;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let wait = Timespec::try_from(left).map_err(io::Error::other)?;
+            let mut files = [PollFd::new(control.channel.file(), PollFlags::IN)];
+            match poll(&mut files, Some(&wait)) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let (bytes, _) = control.channel.receive()?;
+            match bytes.split_first_chunk::<4>() {
+                None => return Err(io::ErrorKind::BrokenPipe.into()),
+                Some((answered, answer)) if *answered == number => return Ok(answer.to_vec()),
+                // The late answer to a message that was given up.
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Sends a signal to the program: to its process group, if it has a session of its own.
+    pub fn signal(&self, signal: i32) -> io::Result<()> {
+        match &self.life {
+            Some(life) => Ok(life.send(&signal_order(signal))?),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the session at once.
+    pub fn kill(&self) {
+        if self.ended.get().is_none() {
+            // Not reaped yet, so the number is still the gate's.
+            raw::signal(self.gate, false, libc::SIGKILL).ok();
+        }
+    }
+
+    /// The holder's end of the session's terminal, if it has one.
+    pub fn terminal(&self) -> Option<&OwnedFd> {
+        self.terminal.as_ref()
+    }
+
+    /// What was measured after restriction.
+    pub fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
+    /// The gate's process id, as the machine numbers it.
+    pub fn gate(&self) -> u32 {
+        self.gate.as_raw_nonzero().get().unsigned_abs()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.ended.get().is_none() {
+            end(self.gate);
+        }
+        self.life = None;
+        self.placeholders = None;
+    }
+}

@@ -1,0 +1,263 @@
+//! Folders that stand in for paths that are out of bounds and do not exist: a mask needs something to cover.
+//! They are made before a launch and removed after the last session that uses them, never earlier, since the
+//! mask would go with them. A file under Remit's state says who uses which; a session that ended without
+//! saying so is known by its process id and start time, and is cleaned up after at the next launch.
+
+use crate::plan::{Kind, Stat};
+use remit_core::AbsPath;
+use remit_core::path::{escape, unescape};
+use rustix::fs::{self, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// The permission bits by which a placeholder is known; a folder that somebody made his own has others.
+const MARK: u32 = 0o1700;
+
+/// Whether this is an unused placeholder.
+pub(crate) fn is_one(stat: &Stat) -> bool {
+    stat.kind == Kind::Folder && stat.mode == MARK
+}
+
+/// Why placeholders cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceholderError {
+    /// The record of who uses what.
+    #[error("the record of placeholders {}: {error}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// A folder could not be made.
+    #[error("the placeholder `{path}` cannot be made: {error}")]
+    Make {
+        /// The folder.
+        path: AbsPath,
+        /// What the system said.
+        error: Errno,
+    },
+}
+
+/// A session's claim on its placeholders; given up when dropped.
+#[derive(Debug)]
+pub struct Holding {
+    record: PathBuf,
+    paths: Vec<AbsPath>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Claim {
+    pid: u32,
+    start: u64,
+    path: AbsPath,
+}
+
+/// Makes the folders of `paths` that do not exist, and notes in the file `record` that this process uses all
+/// of them. Cleans up after sessions that are gone.
+pub fn hold(record: &Path, paths: &[AbsPath]) -> Result<Holding, PlaceholderError> {
+    let holding = Holding { record: record.to_owned(), paths: paths.to_vec() };
+    if paths.is_empty() && fs::stat(record).is_err() {
+        return Ok(holding);
+    }
+    let _lock = lock(record)?;
+    let known = read(record)?;
+    let pid = std::process::id();
+    let start = start_time(pid).unwrap_or_default();
+    let mut claims: Vec<Claim> = known.iter().filter(|c| alive(c)).cloned().collect();
+    claims.extend(paths.iter().map(|path| Claim { pid, start, path: path.clone() }));
+    let left: BTreeSet<&AbsPath> = unclaimed(&known, &claims);
+    // First the record, then the folder: a crash between the two leaves nothing unknown.
+    let all: Vec<Claim> = known.iter().filter(|c| left.contains(&c.path)).chain(&claims).cloned().collect();
+    write(record, &all)?;
+    for path in paths {
+        make(path)?;
+    }
+    left.into_iter().for_each(remove);
+    write(record, &claims)?;
+    Ok(holding)
+}
+
+impl Holding {
+    /// Gives the claim up, and removes the folders that nobody else uses and that are still empty.
+    pub fn release(mut self) -> Result<(), PlaceholderError> {
+        self.give_up()
+    }
+
+    fn give_up(&mut self) -> Result<(), PlaceholderError> {
+        let paths = std::mem::take(&mut self.paths);
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let _lock = lock(&self.record)?;
+        let known = read(&self.record)?;
+        let mut claims = known.clone();
+        for path in &paths {
+            let mine = |c: &Claim| c.pid == std::process::id() && c.path == *path;
+            if let Some(at) = claims.iter().position(mine) {
+                claims.remove(at);
+            }
+        }
+        claims.retain(alive);
+        unclaimed(&known, &claims).into_iter().for_each(remove);
+        write(&self.record, &claims)
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        // What cannot be cleaned up now is cleaned up at the next launch.
+        drop(self.give_up());
+    }
+}
+
+fn unclaimed<'a>(known: &'a [Claim], claims: &[Claim]) -> BTreeSet<&'a AbsPath> {
+    known.iter().map(|c| &c.path).filter(|path| !claims.iter().any(|c| c.path == **path)).collect()
+}
+
+fn make(path: &AbsPath) -> Result<(), PlaceholderError> {
+    let failed = |error| PlaceholderError::Make { path: path.clone(), error };
+    match fs::mkdir(path.as_path(), Mode::from_raw_mode(0o700)) {
+        Ok(()) => fs::chmod(path.as_path(), Mode::from_raw_mode(MARK)).map_err(failed),
+        Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Removes an unused placeholder. What is not one, or has content, is somebody's own by now and stays.
+fn remove(path: &AbsPath) {
+    let Ok(stat) = fs::lstat(path.as_path()) else { return };
+    let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    if folder && stat.st_mode & 0o7777 == MARK {
+        match fs::rmdir(path.as_path()) {
+            Ok(()) | Err(_) => {}
+        }
+    }
+}
+
+fn lock(record: &Path) -> Result<OwnedFd, PlaceholderError> {
+    let path = record.with_extension("lock");
+    let failed = |error: Errno| PlaceholderError::Record { path: path.clone(), error: error.into() };
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+    let file = fs::open(&path, flags, Mode::from_raw_mode(0o600)).map_err(failed)?;
+    rustix::io::retry_on_intr(|| fs::flock(&file, FlockOperation::LockExclusive)).map_err(failed)?;
+    Ok(file)
+}
+
+fn read(record: &Path) -> Result<Vec<Claim>, PlaceholderError> {
+    let failed = |error| PlaceholderError::Record { path: record.to_owned(), error };
+    let mut text = String::new();
+    match File::open(record) {
+        Ok(mut file) => file.read_to_string(&mut text).map_err(failed)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let claim = |line: &str| {
+        let mut words = line.splitn(3, ' ');
+        Some(Claim {
+            pid: words.next()?.parse().ok()?,
+            start: words.next()?.parse().ok()?,
+            path: AbsPath::new(unescape(words.next()?)?).ok()?,
+        })
+    };
+    text.lines()
+        .map(|line| claim(line).ok_or_else(|| failed(std::io::Error::other(format!("`{line}` is not a claim")))))
+        .collect()
+}
+
+fn write(record: &Path, claims: &[Claim]) -> Result<(), PlaceholderError> {
+    let failed = |error| PlaceholderError::Record { path: record.to_owned(), error };
+    let text: String =
+        claims.iter().map(|c| format!("{} {} {}\n", c.pid, c.start, escape(c.path.as_bytes()))).collect();
+    let new = record.with_extension("new");
+    File::create(&new).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+    std::fs::rename(&new, record).map_err(failed)
+}
+
+fn alive(claim: &Claim) -> bool {
+    start_time(claim.pid) == Some(claim.start)
+}
+
+/// When a process started, in clock ticks since boot; none if there is no such process, or it is a zombie.
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything, parentheses included.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let mut words = rest.split(' ');
+    if matches!(words.next()?, "Z" | "X") {
+        return None;
+    }
+    words.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch() -> (tempfile::TempDir, PathBuf, AbsPath) {
+        let scratch = tempfile::tempdir().unwrap();
+        let record = scratch.path().join("placeholders");
+        let path = AbsPath::try_from(scratch.path().join("secrets").as_path()).unwrap();
+        (scratch, record, path)
+    }
+
+    #[test]
+    fn made_for_a_session_and_removed_after_it() {
+        let (_scratch, record, path) = scratch();
+        let holding = hold(&record, std::slice::from_ref(&path)).unwrap();
+        assert!(path.as_path().is_dir());
+        holding.release().unwrap();
+        assert!(!path.as_path().exists());
+        assert_eq!(std::fs::read_to_string(&record).unwrap(), "");
+    }
+
+    #[test]
+    fn stays_while_another_session_uses_it() {
+        let (_scratch, record, path) = scratch();
+        let first = hold(&record, std::slice::from_ref(&path)).unwrap();
+        let second = hold(&record, std::slice::from_ref(&path)).unwrap();
+        first.release().unwrap();
+        assert!(path.as_path().is_dir());
+        drop(second);
+        assert!(!path.as_path().exists());
+    }
+
+    #[test]
+    fn what_somebody_filled_or_made_is_never_removed() {
+        let (_scratch, record, path) = scratch();
+        let holding = hold(&record, std::slice::from_ref(&path)).unwrap();
+        std::fs::write(path.as_path().join("k"), "x").unwrap();
+        holding.release().unwrap();
+        assert!(path.as_path().join("k").exists());
+
+        let (_scratch, record, path) = scratch();
+        std::fs::create_dir(path.as_path()).unwrap();
+        hold(&record, std::slice::from_ref(&path)).unwrap().release().unwrap();
+        assert!(path.as_path().is_dir());
+    }
+
+    #[test]
+    fn a_session_that_crashed_is_cleaned_up_after_at_the_next_launch() {
+        let (_scratch, record, path) = scratch();
+        std::mem::forget(hold(&record, std::slice::from_ref(&path)).unwrap());
+        let line = std::fs::read_to_string(&record).unwrap();
+        // The same process id, started at another time: another process.
+        let other = line.replacen(&start_time(std::process::id()).unwrap().to_string(), "1", 1);
+        std::fs::write(&record, other).unwrap();
+        hold(&record, &[]).unwrap().release().unwrap();
+        assert!(!path.as_path().exists());
+        assert_eq!(std::fs::read_to_string(&record).unwrap(), "");
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_is_an_error() {
+        let (_scratch, record, path) = scratch();
+        std::fs::write(&record, "nonsense\n").unwrap();
+        let error = hold(&record, &[path]).unwrap_err().to_string();
+        assert!(error.contains("`nonsense` is not a claim"), "{error}");
+    }
+}

@@ -1,0 +1,202 @@
+//! Builds the view: a new root that holds what the plan shows and nothing else, and leaves the old one.
+//!
+//! The order matters. The stage is mounted over `/proc`, which no plan shows, so that every other path of the
+//! machine can still be opened; `/proc` of the session is mounted while the machine's is still there (the kernel
+//! wants to see one); masks come after what they cover; the root becomes read-only last.
+
+use super::device::devices;
+use super::tree::{NOEXEC, PLAIN, READ_ONLY, Root, Stand, again, followed, fresh, put, real, stand_of};
+use crate::failure::{Failure, Step};
+use crate::plan::{Bind, Plan, Source};
+use crate::raw;
+use remit_core::AbsPath;
+use rustix::fs::{self, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount};
+use rustix::process::{chdir, fchdir, pivot_root};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+
+/// The folder that only a view has. Its presence says that one is inside.
+pub(crate) const SESSION: &str = "/run/remit/session";
+
+/// One entry of the session's folder.
+#[derive(Debug, Clone)]
+pub struct SessionFile {
+    /// Its name there.
+    pub name: String,
+    /// What it is.
+    pub what: What,
+}
+
+/// What an entry of the session's folder is.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// A file, folder or socket of the machine.
+    Shown(PathBuf),
+    /// These bytes.
+    Content(Vec<u8>),
+}
+
+/// Parts of the session's own `/proc` that speak of the whole machine and can be changed by user 0 without any
+/// capability.
+const PROC_READ_ONLY: [&str; 6] = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi"];
+/// Parts that tell of the machine's memory, keys and other processes.
+const PROC_HIDDEN: [&str; 8] =
+    ["kcore", "kmsg", "keys", "key-users", "timer_list", "sched_debug", "latency_stats", "kpagecount"];
+
+/// Replaces the file system of this process, which must be alone in new user, mount and PID namespaces and
+/// have full capabilities there. Afterwards the working folder is `/`.
+pub(crate) fn build(plan: &Plan, files: &[SessionFile]) -> Result<(), Failure> {
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+        .step(|| "separate the mounts from the machine's".to_owned())?;
+    let stage = stage().step(|| "make a stage for the new root".to_owned())?;
+    let root = Root { folder: open_folder(&stage, "root").step(|| "open the new root".to_owned())? };
+    for link in &plan.links {
+        root.link(&link.at, &link.to)?;
+    }
+    for bind in &plan.binds {
+        show(plan, &root, bind).step(|| format!("show {}", bind.target))?;
+    }
+    session_folder(&root, files)?;
+    devices(&root)?;
+    process_folder(&stage, &root)?;
+    masks(plan, &stage, &root)?;
+    raw::set_mount(root.folder.as_fd(), false, PLAIN | READ_ONLY).step(|| "make the root read-only".to_owned())?;
+    enter(&root).step(|| "enter the new root".to_owned())
+}
+
+/// A file system in memory with the new root, the mask of folders and the mask of files.
+fn stage() -> Result<OwnedFd, Errno> {
+    let stage = fresh("tmpfs", &[("mode", "0755")])?;
+    raw::set_mount(stage.as_fd(), false, PLAIN)?;
+    put(&stage, followed("/proc".as_ref())?)?;
+    fs::mkdirat(&stage, "root", Mode::from_raw_mode(0o755))?;
+    fs::mkdirat(&stage, "none", Mode::empty())?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    fs::openat(&stage, "nothing", flags, Mode::empty())?;
+    // The root must be a mount of its own.
+    put(again(open_folder(&stage, "root")?, PLAIN)?, open_folder(&stage, "root")?)?;
+    Ok(stage)
+}
+
+fn open_folder(stage: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    fs::openat(stage, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Mounts one tree. Where a mount point is missing it is made, but never on the machine itself.
+fn show(plan: &Plan, root: &Root, bind: &Bind) -> Result<(), Errno> {
+    let mut attributes = PLAIN;
+    attributes |= if bind.noexec { NOEXEC } else { 0 };
+    attributes |= if bind.read_only { READ_ONLY } else { 0 };
+    let (tree, stand) = match &bind.source {
+        Source::Host(path) => {
+            let file = real(path)?;
+            (again(&file, attributes)?, stand_of(&file)?)
+        }
+        Source::Memory => {
+            let tree = fresh("tmpfs", &[("mode", "1777")])?;
+            raw::set_mount(tree.as_fd(), false, attributes)?;
+            (tree, Stand::Folder)
+        }
+    };
+    let around = bind.target.parent().and_then(|parent| plan.shown_by(&parent));
+    let make = around.is_none_or(|around| around.private);
+    put(&tree, root.place(&bind.target, stand, make)?)
+}
+
+fn session_folder(root: &Root, files: &[SessionFile]) -> Result<(), Failure> {
+    let folder = AbsPath::new(SESSION).map_err(|_| Errno::INVAL).step(|| format!("name {SESSION}"))?;
+    root.place(&folder, Stand::Folder, true).step(|| format!("make {folder}"))?;
+    for file in files {
+        let entry = || {
+            let at = folder.join(&file.name).map_err(|_| Errno::INVAL)?;
+            match &file.what {
+                What::Shown(path) => {
+                    let source = followed(path)?;
+                    let tree = again(&source, PLAIN | READ_ONLY)?;
+                    put(&tree, root.place(&at, stand_of(&source)?, true)?)
+                }
+                What::Content(bytes) => {
+                    let parent = root.place(&folder, Stand::Folder, true)?;
+                    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+                    let made = fs::openat(&parent, &*file.name, flags, Mode::from_raw_mode(0o444))?;
+                    let mut rest = bytes.as_slice();
+                    while !rest.is_empty() {
+                        let written = rustix::io::write(&made, rest)?;
+                        rest = rest.get(written..).unwrap_or_default();
+                    }
+                    Ok(())
+                }
+            }
+        };
+        entry().step(|| format!("show `{}` in {SESSION}", file.name))?;
+    }
+    Ok(())
+}
+
+/// `/proc` of the new PID namespace. No user namespace can be made below this one any more, and what concerns
+/// the whole machine cannot be changed.
+fn process_folder(stage: &OwnedFd, root: &Root) -> Result<(), Failure> {
+    let attributes = PLAIN | NOEXEC;
+    let proc = fresh("proc", &[]).step(|| "mount /proc".to_owned())?;
+    let mounted = || {
+        raw::set_mount(proc.as_fd(), false, attributes)?;
+        let at = AbsPath::new("/proc").map_err(|_| Errno::INVAL)?;
+        put(&proc, root.place(&at, Stand::Folder, true)?)
+    };
+    mounted().step(|| "mount /proc".to_owned())?;
+    let limit = || {
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = fs::openat(&proc, "sys/user/max_user_namespaces", flags, Mode::empty())?;
+        rustix::io::write(&file, b"0").map(drop)
+    };
+    limit().step(|| "forbid further user namespaces".to_owned())?;
+    let cover = |name: &str, with: &dyn Fn(&OwnedFd) -> Result<OwnedFd, Errno>| {
+        match fs::openat(&proc, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(file) => put(with(&file)?, file),
+            Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error),
+        }
+    };
+    for name in PROC_READ_ONLY {
+        cover(name, &|file| again(file, attributes | READ_ONLY)).step(|| format!("protect /proc/{name}"))?;
+    }
+    for name in PROC_HIDDEN {
+        cover(name, &|_| mask(stage, "nothing")).step(|| format!("hide /proc/{name}"))?;
+    }
+    Ok(())
+}
+
+fn mask(stage: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    again(open_folder(stage, name)?, PLAIN | NOEXEC | READ_ONLY)
+}
+
+fn masks(plan: &Plan, stage: &OwnedFd, root: &Root) -> Result<(), Failure> {
+    let folders = plan.masks.iter().map(|path| (path, Stand::Folder));
+    let files = plan.file_masks.iter().map(|path| (path, Stand::File));
+    for (path, stand) in folders.chain(files) {
+        let covered = || {
+            let at = root.open(path)?;
+            if stand_of(&at)? != stand {
+                return Err(Errno::STALE);
+            }
+            put(mask(stage, if stand == Stand::Folder { "none" } else { "nothing" })?, at)
+        };
+        match covered() {
+            // Gone since the plan was made: there is nothing to see.
+            Err(Errno::NOENT) if !plan.placeholders.contains(path) => {}
+            other => other.step(|| format!("cover {path}"))?,
+        }
+    }
+    Ok(())
+}
+
+fn enter(root: &Root) -> Result<(), Errno> {
+    let folder = fs::openat(&root.folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    fchdir(&folder)?;
+    pivot_root(".", ".")?;
+    // The old root lies on top of the new one now.
+    unmount(".", UnmountFlags::DETACH)?;
+    chdir("/")
+}

@@ -1,0 +1,8 @@
+//! The file system as a session sees it.
+
+mod build;
+mod device;
+mod tree;
+
+pub(crate) use build::{SESSION, build};
+pub use build::{SessionFile, What};

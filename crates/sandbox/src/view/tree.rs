@@ -1,0 +1,121 @@
+//! Mounts by descriptor. A mount is made detached, gets its attributes, and only then a place; nothing is named
+//! by a path that somebody could exchange meanwhile.
+
+use crate::failure::{Failure, Step};
+use crate::raw;
+use remit_core::AbsPath;
+use remit_core::path::escape;
+use rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
+    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
+};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+pub(super) const PLAIN: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+pub(super) const NOEXEC: u64 = libc::MOUNT_ATTR_NOEXEC;
+pub(super) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+
+/// Makes a file system of a type, with its options, mounted nowhere yet. Attributes beyond nosuid come later.
+pub(super) fn fresh(kind: &str, options: &[(&str, &str)]) -> Result<OwnedFd, Errno> {
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options {
+        fsconfig_set_string(context.as_fd(), *key, *value)?;
+    }
+    fsconfig_create(context.as_fd())?;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_NOSUID)
+}
+
+/// Opens something of the machine by its real name: a link on the way is an error.
+pub(super) fn real(path: &AbsPath) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    fs::openat2(CWD, path.as_path(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+/// Opens something of the machine, links followed.
+pub(super) fn followed(path: &Path) -> Result<OwnedFd, Errno> {
+    fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// A second mount of what a descriptor stands for, with all that is mounted below it, mounted nowhere yet.
+pub(super) fn again(of: impl AsFd, attributes: u64) -> Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    let tree = open_tree(of, c"", flags)?;
+    raw::set_mount(tree.as_fd(), true, attributes)?;
+    Ok(tree)
+}
+
+/// Gives a mount its place.
+pub(super) fn put(tree: impl AsFd, on: impl AsFd) -> Result<(), Errno> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, c"", on, c"", flags)
+}
+
+/// The new root while it is built.
+pub(super) struct Root {
+    /// Its own folder.
+    pub(super) folder: OwnedFd,
+}
+
+/// What shall stand at a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// A folder.
+    Folder,
+    /// Anything else.
+    File,
+}
+
+impl Root {
+    /// Opens a path in the new root; links are errors.
+    pub(super) fn open(&self, path: &AbsPath) -> Result<OwnedFd, Errno> {
+        let below = AbsPath::root().strip(path).unwrap_or_default();
+        let below = if below.is_empty() { b"." } else { below };
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        fs::openat2(&self.folder, below, flags, Mode::empty(), resolve)
+    }
+
+    /// Opens a path; with `make` what is missing on the way is made, the last component as `stand` says.
+    pub(super) fn place(&self, path: &AbsPath, stand: Stand, make: bool) -> Result<OwnedFd, Errno> {
+        match self.open(path) {
+            Err(Errno::NOENT) if make => {}
+            other => return other,
+        }
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::NOENT) };
+        let folder = self.place(&parent, Stand::Folder, true)?;
+        let made = match stand {
+            Stand::Folder => fs::mkdirat(&folder, name, Mode::from_raw_mode(0o755)),
+            Stand::File => {
+                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+                fs::openat(&folder, name, flags, Mode::from_raw_mode(0o644)).map(drop)
+            }
+        };
+        match made {
+            Ok(()) | Err(Errno::EXIST) => self.open(path),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes a symbolic link.
+    pub(super) fn link(&self, at: &AbsPath, to: &[u8]) -> Result<(), Failure> {
+        let made = || {
+            let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else { return Err(Errno::EXIST) };
+            let folder = self.place(&parent, Stand::Folder, true)?;
+            fs::symlinkat(to, &folder, name)
+        };
+        made().step(|| format!("make the link {at} -> {}", escape(to)))
+    }
+}
+
+/// Whether a descriptor stands for a folder or for something else.
+pub(super) fn stand_of(file: impl AsFd) -> Result<Stand, Errno> {
+    let stat = fs::fstat(file)?;
+    let folder = fs::FileType::from_raw_mode(stat.st_mode) == fs::FileType::Directory;
+    Ok(if folder { Stand::Folder } else { Stand::File })
+}

@@ -1,0 +1,277 @@
+//! What view, floor and self-test hold.
+
+use crate::Case;
+use crate::scene::{Scene, abs, line};
+use remit_sandbox::launch::{ChildExit, LaunchError, Stdio, launch};
+use remit_sandbox::view::{SessionFile, What};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+
+pub(crate) const CASES: &[Case] = &[
+    ("only_what_is_granted_exists", only_what_is_granted_exists),
+    ("a_covered_folder_cannot_be_listed_removed_or_renamed", a_covered_folder),
+    ("a_covered_file_cannot_be_read_even_by_root", a_covered_file),
+    ("names_by_wildcard_are_covered_at_any_depth", names_by_wildcard),
+    ("a_rename_between_differently_ruled_folders_is_one_rename", a_rename_inside_the_work_tree),
+    ("a_folder_that_is_not_executable_holds_against_the_loader", the_loader_trick),
+    ("a_tree_that_is_nowhere_executable_is_noexec", a_tree_that_is_nowhere_executable),
+    ("writing_what_is_not_granted_is_refused", writing_what_is_not_granted),
+    ("the_gate_cannot_be_reached_through_proc", the_gate_cannot_be_reached),
+    ("the_kernels_settings_cannot_be_changed", the_kernels_settings),
+    ("no_terminal_of_the_machine_is_seen", no_terminal_of_the_machine),
+    ("no_capability_and_no_namespace_can_be_had", no_capability),
+    ("the_session_folder_is_there_and_read_only", the_session_folder),
+    ("a_second_name_in_a_none_region_refuses_the_launch", a_second_name),
+    ("a_rule_that_cannot_be_held_refuses_the_launch", a_rule_that_cannot_be_held),
+    ("a_private_tmp_holds_a_work_tree_of_the_machine", a_private_tmp),
+    ("everything_is_tested_before_the_start", everything_is_tested),
+];
+
+fn said(script: &str, scene: &Scene) -> String {
+    let outcome = scene.sh(script);
+    assert_eq!(outcome.exit, ChildExit::Code(0), "{outcome:?}");
+    line(&outcome).to_owned()
+}
+
+/// Asserts that a command fails, with this in what it says.
+fn refused(scene: &Scene, script: &str, word: &str) {
+    let outcome = scene.sh(script);
+    assert_ne!(outcome.exit, ChildExit::Code(0), "{script}: {outcome:?}");
+    assert!(outcome.output.contains(word), "{script}: {outcome:?}");
+}
+
+fn only_what_is_granted_exists() {
+    let scene = Scene::new().rule("open", "read").file("open/a", "hello").file("closed/b", "secret");
+    let work = scene.work.display().to_string();
+    for (script, word) in [
+        (format!("cat {work}/closed/b"), "No such file"),
+        (format!("ls {work}/closed"), "No such file"),
+        ("ls /root".to_owned(), "No such file"),
+        ("ls /sys".to_owned(), "No such file"),
+        ("ls /var".to_owned(), "No such file"),
+        ("ls /".to_owned(), "Permission denied"),
+    ] {
+        let mut spec = scene.spec(&["sh", "-c", &script], Stdio::Inherit);
+        spec.cwd = abs(scene.work.join("open"));
+        let outcome = scene.run_spec(spec);
+        assert_ne!(outcome.exit, ChildExit::Code(0), "{script}: {outcome:?}");
+        assert!(outcome.output.contains(word), "{script}: {outcome:?}");
+    }
+    let mut spec = scene.spec(&["cat", "a"], Stdio::Inherit);
+    spec.cwd = abs(scene.work.join("open"));
+    assert_eq!(scene.run_spec(spec).output, "hello");
+}
+
+fn a_covered_folder() {
+    let scene = Scene::new().rule(".", "all").rule("secrets/**", "none").file("secrets/k", "s").file("a", "1");
+    refused(&scene, "ls secrets", "Permission denied");
+    refused(&scene, "cat secrets/k", "Permission denied");
+    refused(&scene, "rmdir secrets", "");
+    refused(&scene, "mv secrets elsewhere", "");
+    refused(&scene, "chmod 777 secrets", "");
+    refused(&scene, "echo x > secrets/new", "");
+    assert_eq!(said("cat a", &scene), "1");
+    assert!(scene.work.join("secrets/k").exists() && !scene.work.join("elsewhere").exists());
+}
+
+fn a_covered_file() {
+    let scene = Scene::new().rule(".", "all").rule("key.pem", "none").file("key.pem", "s").file("sub/x", "1");
+    refused(&scene, "cat key.pem", "Permission denied");
+    refused(&scene, "mv key.pem other", "");
+    refused(&scene, "chmod 644 key.pem", "");
+    refused(&scene, "cp key.pem copy", "Permission denied");
+    assert_eq!(std::fs::read_to_string(scene.work.join("key.pem")).unwrap(), "s");
+}
+
+fn names_by_wildcard() {
+    let scene = Scene::new()
+        .rule(".", "all")
+        .rule("**/.env", "none")
+        .rule("**/private", "none")
+        .file("a/b/.env", "s")
+        .file(".env", "s")
+        .file("x/private/k", "s")
+        .file("a/b/plain", "1");
+    refused(&scene, "cat a/b/.env", "Permission denied");
+    refused(&scene, "cat .env", "Permission denied");
+    refused(&scene, "cat x/private/k", "Permission denied");
+    assert_eq!(said("cat a/b/plain", &scene), "1");
+}
+
+fn a_rename_inside_the_work_tree() {
+    let scene = Scene::new()
+        .rule(".", "all")
+        .rule("a/**", "all")
+        .rule("b/**", "all")
+        .rule("c/**", "read")
+        .rule("s/**", "none")
+        .file("a/f", "1")
+        .file("b/g", "1")
+        .file("c/h", "1")
+        .file("s/k", "1");
+    // `os.rename` is the bare call; `mv` would copy where that is impossible.
+    assert_eq!(said("python3 -c 'import os; os.rename(\"a/f\", \"b/f\")' 2>&1; ls b", &scene), "f\ng");
+    refused(&scene, "python3 -c 'import os; os.rename(\"b/g\", \"c/g\")'", "");
+    assert!(scene.work.join("b/f").exists() && !scene.work.join("a/f").exists());
+}
+
+fn loader() -> &'static str {
+    "/lib64/ld-linux-x86-64.so.2"
+}
+
+fn program(scene: &Scene, name: &str) {
+    let path = scene.work.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::copy("/usr/bin/true", &path).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn the_loader_trick() {
+    let scene = Scene::new().rule(".", "all").rule("data/**", "read-write");
+    program(&scene, "tool");
+    program(&scene, "data/tool");
+    assert_eq!(said("./tool && echo ran", &scene), "ran");
+    refused(&scene, "data/tool", "Permission denied");
+    refused(&scene, &format!("{} data/tool", loader()), "");
+}
+
+fn a_tree_that_is_nowhere_executable() {
+    let scene = Scene::new().rule(".", "read-write");
+    program(&scene, "tool");
+    refused(&scene, "./tool", "Permission denied");
+    refused(&scene, &format!("{} ./tool", loader()), "");
+    // Only part of a tree: the floor alone holds it, and the loader is not stopped by that.
+    let scene = Scene::new().rule(".", "read-write").rule("bin/**", "all");
+    program(&scene, "tool");
+    program(&scene, "bin/tool");
+    refused(&scene, "./tool", "Permission denied");
+    assert_eq!(said("bin/tool && echo ran", &scene), "ran");
+}
+
+fn writing_what_is_not_granted() {
+    let scene = Scene::new().rule(".", "all").rule("docs/**", "read").file("docs/a", "1").file("src/b", "1");
+    for script in ["echo x > docs/a", "rm docs/a", "mkdir docs/n", "chmod 600 docs/a", "touch -d 2001-01-01 docs/a"] {
+        refused(&scene, script, "");
+    }
+    for script in ["echo x > /usr/x", "mkdir /new", "touch /run/remit/session/x", "ln -s /etc /etc/x"] {
+        refused(&scene, script, "");
+    }
+    assert_eq!(said("echo y > src/b; echo z > /tmp/t; cat src/b /tmp/t; echo w > /home/agent/h", &scene), "y\nz");
+    assert_eq!(std::fs::read_to_string(scene.work.join("src/b")).unwrap(), "y\n");
+    assert_eq!(std::fs::read_to_string(scene.home.join("h")).unwrap(), "w\n");
+    assert_eq!(std::fs::read_to_string(scene.work.join("docs/a")).unwrap(), "1");
+}
+
+fn the_gate_cannot_be_reached() {
+    let scene = Scene::new().rule(".", "all");
+    refused(&scene, "cat /proc/1/environ", "Permission denied");
+    // Root sees the numbers of a hidden process's descriptors, and not what they are.
+    refused(&scene, "readlink /proc/1/fd/3 || cat /proc/1/fd/3", "Permission denied");
+    refused(&scene, "ls /proc/1/root/", "");
+    refused(&scene, "cat /proc/1/mem", "Permission denied");
+    refused(&scene, "kill -9 1", "");
+    // No other process of the machine has a number here.
+    let seen = said("cd /proc; echo [0-9]*", &scene);
+    assert!(seen.split(' ').count() <= 3, "{seen}");
+}
+
+fn the_kernels_settings() {
+    let scene = Scene::new().rule(".", "all");
+    refused(&scene, "echo x > /proc/sys/kernel/core_pattern", "");
+    refused(&scene, "echo 9 > /proc/sys/user/max_user_namespaces", "");
+    if std::path::Path::new("/proc/sysrq-trigger").exists() {
+        refused(&scene, "echo h > /proc/sysrq-trigger", "");
+    }
+    assert_eq!(said("cat /proc/sys/user/max_user_namespaces", &scene), "0");
+}
+
+fn no_terminal_of_the_machine() {
+    let scene = Scene::new().rule(".", "all");
+    assert_eq!(said("ls /dev/pts", &scene), "ptmx");
+    refused(&scene, "ls /dev/kmsg /dev/vda /dev/mem", "No such file");
+    let script = "import pty, os; a, b = pty.openpty(); print(os.ttyname(b)); os.write(a, b'x\\n'); print(os.read(b, 9))";
+    assert_eq!(said(&format!("python3 -c \"{script}\""), &scene), "/dev/pts/0\nb'x\\n'");
+    assert_eq!(said("echo x > /dev/null; head -c 3 /dev/zero | wc -c; echo y > /dev/stdout", &scene), "3\ny");
+}
+
+fn no_capability() {
+    let scene = Scene::new().rule(".", "all");
+    let status = said("grep -E '^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs)' /proc/self/status", &scene);
+    for row in status.lines() {
+        assert!(row.ends_with("0000000000000000") || row == "NoNewPrivs:\t1", "{status}");
+    }
+    refused(&scene, "unshare -U true", "");
+    refused(&scene, "unshare -m true", "");
+    refused(&scene, "mount -t tmpfs none /tmp", "");
+    refused(&scene, "umount -l /proc", "");
+    refused(&scene, "chroot / true", "");
+}
+
+fn the_session_folder() {
+    let mut scene = Scene::new().rule(".", "all");
+    let socket = scene.state.join("holder");
+    let listener = UnixListener::bind(&socket).unwrap();
+    scene.files.push(SessionFile { name: "socket".to_owned(), what: What::Shown(socket) });
+    assert_eq!(said("cat /run/remit/session/settings; ls /run/remit/session", &scene), "held\nsettings\nsocket");
+    refused(&scene, "rm /run/remit/session/settings", "");
+    refused(&scene, "echo x >> /run/remit/session/settings", "");
+    let script = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/run/remit/session/socket'); print('connected')";
+    assert_eq!(said(&format!("python3 -c \"{script}\""), &scene), "connected");
+    drop(listener);
+    // The state folder itself is nowhere.
+    refused(&scene, &format!("ls {}", scene.state.display()), "");
+}
+
+fn a_second_name() {
+    let mut scene = Scene::new().rule(".", "all").rule("secrets/**", "none").file("secrets/deep/k", "s");
+    std::fs::hard_link(scene.work.join("secrets/deep/k"), scene.work.join("copy")).unwrap();
+    let refusal = scene.start(&["true"]).err().expect("a refusal");
+    let text = refusal.to_string();
+    assert!(matches!(refusal, LaunchError::Refused(_)), "{text}");
+    assert!(text.contains("secrets/deep/k has a second name") && text.contains("`secrets/** none`"), "{text}");
+    scene.hardlinks_allowed = true;
+    assert_eq!(said("echo on", &scene), "on");
+}
+
+fn a_rule_that_cannot_be_held() {
+    let scene = Scene::new().rule(".", "read").rule("drop/**", "write").file("drop/x", "1");
+    let text = scene.start(&["true"]).err().expect("a refusal").to_string();
+    assert!(text.contains("`drop/** write`") && text.contains("reading cannot be taken away"), "{text}");
+    // Through a link a mask would cover something else.
+    let scene = Scene::new().rule(".", "all").file("real/s/k", "1");
+    symlink("real", scene.work.join("link")).unwrap();
+    let scene = scene.rule("link/s/**", "none");
+    let text = scene.start(&["true"]).err().expect("a refusal").to_string();
+    assert!(text.contains("symbolic link"), "{text}");
+}
+
+fn a_private_tmp() {
+    let scene = Scene::new().rule(".", "all").file("a", "1\n");
+    // The work tree lies in the machine's /tmp, of which nothing else is seen.
+    let outcome = said("cat a; ls /tmp; ls $(dirname $PWD)", &scene);
+    let parent = scene.work.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    assert_eq!(outcome, format!("1\n{parent}\nw"));
+}
+
+fn everything_is_tested() {
+    let scene = Scene::new().rule(".", "all").rule("secrets/**", "none").file("secrets/k", "s");
+    let (running, _) = scene.start(&["true"]).unwrap();
+    let measured = running.measured().clone();
+    assert_eq!(running.wait(), ChildExit::Code(0));
+    assert!(measured.landlock_abi >= 3 && measured.floor_complete);
+    assert!(measured.checks.len() >= 12 && measured.checks.iter().all(|c| c.held), "{measured:?}");
+    assert!(measured.checks.iter().any(|c| c.what.contains("secrets")));
+    // A mask that is no mask is found.
+    let mut spec = scene.spec(&["true"], Stdio::Inherit);
+    spec.plan.masks.clear();
+    spec.plan.file_masks.clear();
+    let path = abs(scene.work.join("secrets"));
+    spec.plan.binds.push(remit_sandbox::plan::Bind {
+        source: remit_sandbox::plan::Source::Memory,
+        target: path.clone(),
+        noexec: false,
+        read_only: false,
+        private: true,
+    });
+    assert!(launch(spec).is_ok_and(|running| running.wait() == ChildExit::Code(0)));
+}

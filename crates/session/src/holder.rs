@@ -1,0 +1,322 @@
+//! The holder: starts a session and owns it until it ends. It makes the home, compiles the policy, plans the
+//! view, launches the gate with a warden, serves the session's socket, and writes the first and last record.
+//!
+//! Order matters: everything that the gate needs is opened before the launch, since the gate is a copy of this
+//! process and the launch needs it to have one thread; threads start only afterwards.
+
+use crate::calls::Control;
+use crate::choose::Chosen;
+use crate::desk::Desk;
+use crate::home::{Home, HomeError};
+use crate::recorder::{Recorder, fresh_session, now};
+use crate::scratch::Scratch;
+use crate::socket::Socket;
+use crate::warden::Warden;
+use crate::workspace::{OpenError, Workspace};
+use crate::{base, home};
+use remit_core::wire::{INSIDE, SOCKET};
+use remit_core::{AbsPath, Actor, Assurance, SessionId};
+use remit_ledger::{Door, Event};
+use remit_policy::source::Sandbox;
+use remit_policy::{AgentPolicy, Policy};
+use remit_sandbox::launch::{ChildExit, LaunchError, Measured, Running, Spec, Stdio, WindowSize, launch};
+use remit_sandbox::plan::{Extra, HostDisk, Plan, Request, Source, plan};
+use remit_sandbox::view::{SessionFile, What};
+use remit_store::{Keys, LedgerError, StateDir, StateError};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a session did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The workspace.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The private home.
+    #[error("the session's private home cannot be made")]
+    Home(#[from] HomeError),
+    /// The policy has rules that this kernel cannot hold.
+    #[error("this kernel cannot hold the policy")]
+    Refused(Vec<String>),
+    /// A step of the launch.
+    #[error(transparent)]
+    Launch(LaunchError),
+    /// The session's socket.
+    #[error("the session's socket cannot be made")]
+    Socket(#[source] io::Error),
+    /// The ledger.
+    #[error("the ledger cannot be written, so nothing may start")]
+    Ledger(#[from] LedgerError),
+    /// The state folder.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// No randomness for a session's id.
+    #[error("no fresh session id can be made")]
+    Fresh(#[source] io::Error),
+    /// The folder in which the command was given is not part of the view.
+    #[error("the session cannot start in `{}`", .0.display())]
+    Cwd(PathBuf),
+    /// A thread could not be started.
+    #[error("a thread cannot be started")]
+    Thread(#[source] io::Error),
+}
+
+/// The hooks that a session's program is given.
+#[derive(Debug, Clone)]
+pub struct HookFile {
+    /// The host's name.
+    pub host: String,
+    /// The flag that takes the settings file.
+    pub flag: String,
+    /// The settings file's content.
+    pub settings: String,
+}
+
+/// Where Remit's own program stands inside a view.
+pub const INNER_REMIT: &str = "/run/remit/session/remit";
+const INNER_SETTINGS: &str = "/run/remit/session/settings.json";
+
+/// A session that runs.
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// What the kernel holds, and what it only notes.
+    pub notes: Vec<String>,
+    running: Arc<Running>,
+    desk: Arc<Desk>,
+    state: StateDir,
+    home: PathBuf,
+    keep_home: bool,
+    _socket: Socket,
+}
+
+/// Starts a session. Must be called before the process has other threads, and by the thread that will live as
+/// long as the session.
+pub fn start(workspace: &Workspace, chosen: &Chosen, hooks: Option<&HookFile>, terminal: Option<WindowSize>) -> Result<Session, RunError> {
+    let environment = workspace.environment();
+    let id = fresh_session().map_err(RunError::Fresh)?;
+    let state = workspace.state()?;
+    let root = state.homes().join(id.as_str());
+    let home = Home::make(&root, workspace.root.as_path(), chosen.adapter.as_ref(), environment)?;
+    let parts = Parts { workspace, chosen, hooks, terminal, id, state, home };
+    let started = parts.start();
+    if started.is_err() {
+        // It is new and ours alone; nothing has run in it.
+        drop(std::fs::remove_dir_all(&root));
+    }
+    started
+}
+
+/// What a session is put together from.
+struct Parts<'a> {
+    workspace: &'a Workspace,
+    chosen: &'a Chosen,
+    hooks: Option<&'a HookFile>,
+    terminal: Option<WindowSize>,
+    id: SessionId,
+    state: StateDir,
+    home: Home,
+}
+
+impl Parts<'_> {
+    fn start(self) -> Result<Session, RunError> {
+        let policy = Arc::new(self.policy()?);
+        let plan = self.plan(&policy)?;
+        let notes = plan.notes.clone();
+        let uid = rustix::process::getuid().as_raw();
+        let folder = self.workspace.environment().runtime(uid).join(short(&self.state));
+        let socket = Socket::bind(&folder, self.id.as_str()).map_err(RunError::Socket)?;
+        let warden = Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch());
+        let holder = self.recorder(&policy)?;
+        let spec = self.spec(plan, Arc::new(warden), &socket)?;
+        let running = Arc::new(launch(spec).map_err(refused)?);
+        holder.start().map_err(RunError::Thread)?;
+        let mut record = holder.record(Event::SessionStart, Door::Holder).with("measured", measured(running.measured()));
+        record.program = Some(self.chosen.program.display().to_string());
+        record.path = Some(self.workspace.root.to_string());
+        record.host = self.hooks.map(|h| h.host.clone());
+        let record = record.with("hooks", self.hooks.is_some()).with("notes", notes.clone());
+        holder.append(&record, false)?;
+        let gate = Arc::clone(&running);
+        let tell = move |control: &Control| -> Result<(), String> {
+            let message = serde_json::to_vec(control).map_err(|e| e.to_string())?;
+            match gate.control(&message).map_err(|e| format!("the session's gate does not answer: {e}"))?.as_slice() {
+                b"" => Ok(()),
+                complaint => Err(String::from_utf8_lossy(complaint).into_owned()),
+            }
+        };
+        let desk = Arc::new(Desk::new(policy, holder, Some(Box::new(tell))));
+        socket.serve(Arc::clone(&desk)).map_err(RunError::Thread)?;
+        let keep_home = self.chosen.adapter.is_some();
+        let (home, state, id) = (self.home.root, self.state, self.id);
+        Ok(Session { id, notes, running, desk, state, home, keep_home, _socket: socket })
+    }
+
+    fn policy(&self) -> Result<Policy, OpenError> {
+        let mut rules = self.home.rules.clone();
+        rules.extend(base::installation(&self.chosen.program));
+        self.workspace.compile(rules, self.home.single_files.clone()).map(|(policy, _)| policy)
+    }
+
+    fn plan(&self, policy: &Policy) -> Result<Plan, RunError> {
+        let agent = self.chosen.agent.as_str();
+        let rules: &AgentPolicy = policy.agent(agent).ok_or_else(|| {
+            RunError::Refused(vec![format!("the policy has no agent `{agent}`")])
+        })?;
+        let path = |p: &Path| AbsPath::try_from(p).map_err(|e| OpenError::Path(p.to_owned(), e));
+        let extra = |shown: &home::Shown| -> Result<Extra, OpenError> {
+            Ok(Extra { target: path(&shown.target)?, source: Source::Host(path(&shown.source)?) })
+        };
+        let own = |shown: &&home::Shown| shown.source != shown.target;
+        let extras = self.home.shown.iter().filter(own).map(extra).collect::<Result<Vec<_>, _>>()?;
+        let plan = plan(
+            &Request {
+                rules,
+                extras: &extras,
+                sealed: &policy.world().sealed,
+                requestable: &[],
+                hardlinks_allowed: false,
+                advisory: policy.source().sandbox == Sandbox::Advisory,
+            },
+            &HostDisk,
+        );
+        if plan.refused.is_empty() {
+            return Ok(plan);
+        }
+        Err(RunError::Refused(plan.refused.iter().map(ToString::to_string).collect()))
+    }
+
+    /// A recorder with a ledger of its own: the gate's and the holder's must not share a lock.
+    fn recorder(&self, policy: &Policy) -> Result<Recorder, OpenError> {
+        let agent = self.chosen.agent.clone();
+        let actor = Actor { agent, session: Some(self.id.clone()), assurance: Assurance::Kernel };
+        Ok(Recorder::new(self.workspace.ledger(&self.state)?, actor, policy))
+    }
+
+    fn scratch(&self) -> Scratch {
+        let folders = base::session_rules().into_iter().map(|rule| rule.path).collect();
+        Scratch::new(&self.workspace.root, folders)
+    }
+
+    fn spec(&self, plan: Plan, warden: Arc<Warden>, socket: &Socket) -> Result<Spec, RunError> {
+        let environment = self.workspace.environment();
+        let mut vars: BTreeMap<OsString, OsString> = match &self.chosen.adapter {
+            Some(adapter) => environment.for_session(&adapter.environment),
+            None => environment.for_session(&Default::default()),
+        };
+        vars.extend(self.home.vars.clone());
+        let cwd = self.cwd(&plan)?;
+        vars.insert("PWD".into(), cwd.as_path().into());
+        let mut files = vec![
+            SessionFile { name: name_in_session(SOCKET), what: What::Shown(socket.path().to_owned()) },
+            SessionFile { name: name_in_session(INNER_REMIT), what: What::Shown(environment.exe.clone()) },
+        ];
+        let mut arguments: Vec<OsString> = vec![self.chosen.program.clone().into()];
+        if let Some(hooks) = self.hooks {
+            let content = What::Content(hooks.settings.clone().into_bytes());
+            files.push(SessionFile { name: name_in_session(INNER_SETTINGS), what: content });
+            let enter: [&str; 8] = [
+                INNER_REMIT, "enter-session", "--settings", INNER_SETTINGS, "--host", &hooks.host, "--root", "",
+            ];
+            let mut wrapped: Vec<OsString> = enter.iter().take(7).map(OsString::from).collect();
+            wrapped.push(self.workspace.root.as_path().into());
+            wrapped.push("--".into());
+            wrapped.append(&mut arguments);
+            wrapped.extend([OsString::from(&hooks.flag), INNER_SETTINGS.into()]);
+            arguments = wrapped;
+        }
+        arguments.extend(self.chosen.args.iter().cloned());
+        Ok(Spec {
+            plan,
+            arguments,
+            environment: vars.into_iter().collect(),
+            cwd,
+            stdio: self.terminal.map_or(Stdio::Inherit, Stdio::Pty),
+            authority: warden,
+            session_files: files,
+            placeholder_record: self.state.root().join("placeholders.json"),
+        })
+    }
+
+    /// Where the command was given, if the view has it; else the workspace.
+    fn cwd(&self, plan: &Plan) -> Result<AbsPath, RunError> {
+        let here = &self.workspace.environment().cwd;
+        let here = AbsPath::try_from(here.as_path()).map_err(|_| RunError::Cwd(here.clone()))?;
+        for folder in [here, self.workspace.root.clone()] {
+            let covered = plan.masks.iter().any(|mask| mask.covers(&folder));
+            if plan.shown_by(&folder).is_some() && !covered {
+                return Ok(folder);
+            }
+        }
+        let rules = plan.binds.iter().find(|bind| self.workspace.root.covers(&bind.target));
+        match rules {
+            Some(_) => Ok(self.workspace.root.clone()),
+            None => AbsPath::new(base::HOME).map_err(|_| RunError::Cwd(base::HOME.into())),
+        }
+    }
+}
+
+fn refused(error: LaunchError) -> RunError {
+    match error {
+        LaunchError::Refused(rules) => RunError::Refused(rules.iter().map(ToString::to_string).collect()),
+        error => RunError::Launch(error),
+    }
+}
+
+/// The 12 hex digits that tell workspaces apart: the end of the state folder's name.
+fn short(state: &StateDir) -> String {
+    let name = state.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.rsplit('-').next().unwrap_or(&name).to_owned()
+}
+
+fn name_in_session(path: &str) -> String {
+    path.strip_prefix(INSIDE).unwrap_or(path).trim_start_matches('/').to_owned()
+}
+
+fn measured(measured: &Measured) -> serde_json::Value {
+    json!({
+        "landlock_abi": measured.landlock_abi,
+        "floor_complete": measured.floor_complete,
+        "user_map": format!("{:?}", measured.user_map).to_lowercase(),
+        "self_test": measured.checks.iter().map(|c| c.what.clone()).collect::<Vec<_>>(),
+        "network": "not held",
+    })
+}
+
+impl Session {
+    /// The running processes.
+    pub fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// Waits for the end, writes the last record and a signed checkpoint, and removes what was only for this
+    /// run.
+    pub fn finish(self) -> Result<ChildExit, RunError> {
+        let exit = self.running.wait();
+        let recorder = self.desk.recorder();
+        let how = match exit {
+            ChildExit::Code(code) => json!({"code": code}),
+            ChildExit::Signal(signal) => json!({"signal": signal}),
+            ChildExit::Lost => json!("lost"),
+        };
+        recorder.append(&recorder.record(Event::SessionEnd, Door::Holder).with("exit", how), true)?;
+        recorder.settle()?;
+        let keys = Keys::load_or_create(&self.state.keys())?;
+        remit_store::checkpoint(recorder.ledger(), &keys, now(), &self.state.anchor())?;
+        self.clean();
+        Ok(exit)
+    }
+
+    /// A home in which a conversation may have been kept stays; temporary files go with the run.
+    fn clean(&self) {
+        let gone: &[&str] = if self.keep_home { &["tmp", "var-tmp"] } else { &[""] };
+        for name in gone {
+            // What a program left unreadable stays; the next collection takes it.
+            drop(std::fs::remove_dir_all(self.home.join(name)));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The workspace as a command sees it: the policy document that governs a folder, what is wrong with it, and
+//! where its state lies.
+
+use crate::environment::Environment;
+use crate::{base, recorder};
+use remit_core::{AbsPath, Diagnostic, Severity};
+use remit_policy::{BaseRule, Policy, PolicySource, World};
+use remit_store::{Ledger, LedgerError, StateDir, StateError};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Why a workspace could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is no policy, or it cannot be read.
+    #[error(transparent)]
+    Find(#[from] remit_config::FindError),
+    /// The policy is wrong.
+    #[error("`{file}` has errors; nothing runs under it")]
+    Findings {
+        /// The file, as it should be shown.
+        file: String,
+        /// Its text.
+        text: String,
+        /// What is wrong.
+        findings: Vec<Diagnostic>,
+    },
+    /// The environment has no usable HOME.
+    #[error("HOME is not set to an absolute path")]
+    NoHome,
+    /// A path that cannot be used.
+    #[error("`{}` cannot be used", .0.display())]
+    Path(PathBuf, #[source] remit_core::PathError),
+    /// Git's files could not be read.
+    #[error("cannot read the git files of `{}`", .0.display())]
+    Git(PathBuf, #[source] std::io::Error),
+    /// The state folder.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// A workspace whose policy document was read.
+#[derive(Debug)]
+pub struct Workspace {
+    /// Its folder, resolved.
+    pub root: AbsPath,
+    /// The policy file's name.
+    pub file: String,
+    /// The policy file's text.
+    pub text: String,
+    /// What it says.
+    pub source: PolicySource,
+    /// The person's home folder.
+    pub home: AbsPath,
+    environment: Environment,
+}
+
+impl Workspace {
+    /// Reads the policy that governs `folder` (found by walking up). Errors in it are [`OpenError::Findings`].
+    pub fn open(folder: &Path, environment: &Environment) -> Result<Self, OpenError> {
+        let found = remit_config::find(folder)?;
+        Self::read(found.workspace, found.file.to_owned(), &found.text, environment)
+    }
+
+    /// Takes a policy document for a workspace.
+    pub fn read(root: AbsPath, file: String, bytes: &[u8], environment: &Environment) -> Result<Self, OpenError> {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let home = environment.home().ok_or(OpenError::NoHome)?;
+        let home = AbsPath::try_from(home.as_path()).map_err(|e| OpenError::Path(home, e))?;
+        let source = remit_config::load(&file, bytes)
+            .map_err(|findings| OpenError::Findings { file: file.clone(), text: text.clone(), findings })?;
+        Ok(Self { root, file, text, source, home, environment: environment.clone() })
+    }
+
+    /// The policy for this machine, and notes on it. `more` and `single_files` come with a session's home.
+    pub fn compile(
+        &self,
+        more: Vec<BaseRule>,
+        single_files: BTreeSet<AbsPath>,
+    ) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
+        let mut findings = remit_config::ground(&self.source, self.root.as_path(), self.home.as_path());
+        if findings.iter().any(|f| f.severity == Severity::Error) {
+            return Err(self.wrong(findings));
+        }
+        let world = self.world(more, single_files)?;
+        let compiled = Policy::compile(&self.source, &world).map_err(|f| self.wrong(f))?;
+        findings.extend(compiled.notes);
+        Ok((compiled.policy, findings))
+    }
+
+    /// Where things are on this machine.
+    pub fn world(&self, more: Vec<BaseRule>, mut single_files: BTreeSet<AbsPath>) -> Result<World, OpenError> {
+        let mut rules = base::rules(self.source.base, &self.environment);
+        rules.extend(more);
+        single_files.extend(remit_config::single_files(&self.source, self.root.as_path(), self.home.as_path()));
+        let sealed = self.state_parent().into_iter().collect();
+        Ok(World { workspace: self.root.clone(), home: self.home.clone(), base: rules, sealed, single_files })
+    }
+
+    /// The policy as `explain` and `check` see it: with what every session has, without a session.
+    pub fn policy(&self) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
+        self.compile(base::session_rules(), BTreeSet::new())
+    }
+
+    /// Findings as an error.
+    pub fn wrong(&self, findings: Vec<Diagnostic>) -> OpenError {
+        OpenError::Findings { file: self.file.clone(), text: self.text.clone(), findings }
+    }
+
+    /// The main checkout, which all linked worktrees share; the workspace itself where there is no git.
+    pub fn main_checkout(&self) -> Result<PathBuf, OpenError> {
+        let root = self.root.as_path();
+        let found = remit_git::checkout(root).map_err(|e| OpenError::Git(root.to_owned(), e))?;
+        Ok(match found {
+            // A workspace below the top of its checkout keeps a state of its own.
+            Some(checkout) if checkout.work_tree == root => checkout.main,
+            _ => root.to_owned(),
+        })
+    }
+
+    /// The state folder, made if it is not there.
+    pub fn state(&self) -> Result<StateDir, OpenError> {
+        let main = self.main_checkout()?;
+        let main = AbsPath::try_from(main.as_path()).map_err(|e| OpenError::Path(main, e))?;
+        let state = StateDir::locate(&self.state_environment(), &main)?;
+        state.create()?;
+        Ok(state)
+    }
+
+    /// The ledger, made if it is not there.
+    pub fn ledger(&self, state: &StateDir) -> Result<Ledger, OpenError> {
+        Ok(Ledger::create_or_open(&state.ledger())?)
+    }
+
+    /// The environment that was handed in.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn state_environment(&self) -> remit_store::Environment<'_> {
+        let get = |name: &str| self.environment.get(name);
+        remit_store::Environment {
+            remit_state_dir: get("REMIT_STATE_DIR"),
+            xdg_state_home: get("XDG_STATE_HOME"),
+            home: get("HOME"),
+        }
+    }
+
+    /// The folder in which the states of all workspaces lie.
+    fn state_parent(&self) -> Option<AbsPath> {
+        let located = StateDir::locate(&self.state_environment(), &self.root).ok()?;
+        let parent = located.root().parent()?;
+        let real = std::fs::canonicalize(parent).unwrap_or_else(|_| parent.to_owned());
+        AbsPath::try_from(real.as_path()).ok()
+    }
+}
+
+/// The name of this run of an agent.
+pub fn fresh() -> std::io::Result<remit_core::SessionId> {
+    recorder::fresh_session()
+}

@@ -1,0 +1,82 @@
+//! Whole files, written so that nobody ever sees half of one.
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Write as _};
+
+/// Opens a folder.
+pub(crate) fn open_folder(path: &std::path::Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// Creates `name` with this content, on disk before its name is; answers whether it did, which it does not if
+/// the name exists.
+pub(crate) fn create(folder: impl AsFd, name: &str, content: &[u8], mode: Mode) -> io::Result<bool> {
+    place(folder.as_fd(), name, content, mode, |scratch| {
+        match rustix::fs::linkat(&folder, scratch, &folder, name, AtFlags::empty()) {
+            Ok(()) => rustix::fs::unlinkat(&folder, scratch, AtFlags::empty()).map(|()| true),
+            Err(Errno::EXIST) => rustix::fs::unlinkat(&folder, scratch, AtFlags::empty()).map(|()| false),
+            Err(error) => Err(error),
+        }
+    })
+}
+
+/// Puts this content in the place of `name`, whether it exists or not.
+pub(crate) fn replace(folder: impl AsFd, name: &str, content: &[u8], mode: Mode) -> io::Result<()> {
+    place(folder.as_fd(), name, content, mode, |scratch| {
+        rustix::fs::renameat(&folder, scratch, &folder, name)
+    })
+}
+
+fn place<T>(
+    folder: impl AsFd,
+    name: &str,
+    content: &[u8],
+    mode: Mode,
+    settle: impl FnOnce(&str) -> Result<T, Errno>,
+) -> io::Result<T> {
+    let scratch = format!(".{name}.{}", remit_ledger::hash::hex(&random::<8>()?));
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(&folder, &scratch, flags, mode)?);
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    let settled = written.and_then(|()| settle(&scratch).map_err(io::Error::from));
+    match settled {
+        Ok(answer) => {
+            rustix::fs::fsync(&folder)?;
+            Ok(answer)
+        }
+        Err(error) => {
+            // The first error is the one to tell; a scratch file left behind disturbs nobody.
+            rustix::fs::unlinkat(&folder, &scratch, AtFlags::empty()).ok();
+            Err(error)
+        }
+    }
+}
+
+/// Bytes that nobody can foresee.
+pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn creating_never_overwrites_and_replacing_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = open_folder(dir.path()).unwrap();
+        let mode = Mode::RUSR | Mode::WUSR;
+        assert!(create(&folder, "a", b"one", mode).unwrap());
+        assert!(!create(&folder, "a", b"two", mode).unwrap());
+        assert_eq!(std::fs::read(dir.path().join("a")).unwrap(), b"one");
+        replace(&folder, "a", b"three", mode).unwrap();
+        assert_eq!(std::fs::read(dir.path().join("a")).unwrap(), b"three");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,291 @@
+//! Appending.
+
+use super::LedgerError;
+use super::folder::{self, Folder, HEAD, Segment, Stored};
+use super::recover::{Survey, survey};
+use remit_ledger::chain::{LONGEST_LINE, LONGEST_RECORD};
+use remit_ledger::{Hash, Head, Record, Time, chain, decode, encode, genesis, link};
+use rustix::fd::OwnedFd;
+use rustix::fs::{FlockOperation, OFlags};
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A segment that has reached this many bytes is full.
+const SEGMENT: u64 = 64 << 20;
+
+/// What an append answers: the record is in the ledger, and stays there if this process or any other is killed.
+/// A power loss may still take it until [`Ledger::sync`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Hash,
+}
+
+/// A ledger, open for appending; for all threads of a process. Each process opens its own: the lock belongs to
+/// the open file, so that a value which is used on both sides of a fork would not exclude itself.
+#[derive(Debug)]
+pub struct Ledger {
+    folder: Folder,
+    id: Hash,
+    limit: u64,
+    files: Mutex<Files>,
+}
+
+/// Where the ledger ends, and the segment in which it does.
+type End = (Head, Arc<File>);
+
+/// Tells the moment that a seal has; asked only if one is needed.
+type Moment<'a> = &'a dyn Fn() -> Result<Time, LedgerError>;
+
+#[derive(Debug)]
+struct Files {
+    head: File,
+    /// The segment that was written to last, and its number.
+    segment: Option<(u64, Arc<File>)>,
+    line: Vec<u8>,
+}
+
+impl Ledger {
+    /// Opens the ledger in this folder, creating both if they are not there; the folder's parent must exist.
+    pub fn create_or_open(dir: &Path) -> Result<Self, LedgerError> {
+        Self::open(Folder::create_or_open(dir)?)
+    }
+
+    /// The same by a descriptor of the folder, which may be all that a process has of the file system.
+    pub fn from_dir(dir: OwnedFd) -> Result<Self, LedgerError> {
+        Self::open(Folder::from_fd(dir))
+    }
+
+    fn open(folder: Folder) -> Result<Self, LedgerError> {
+        let id = folder.id_or_new()?;
+        let head = folder.create_file(HEAD, OFlags::RDWR)?;
+        let files = Files { head, segment: None, line: Vec::new() };
+        let ledger = Self { folder, id, limit: SEGMENT, files: Mutex::new(files) };
+        ledger.locked(|files| ledger.begin(&files.head))?;
+        Ok(ledger)
+    }
+
+    /// Gives a new ledger its head before its first line, so that a head without content is never an honest one,
+    /// and makes the name of the file that is locked last.
+    fn begin(&self, file: &File) -> Result<(), LedgerError> {
+        if folder::read_head(file)? == Stored::Empty && self.folder.segments()?.is_empty() {
+            folder::write_head(file, &Head::empty(genesis(&self.id)))?;
+            file.sync_data().map_err(LedgerError::io("sync", HEAD))?;
+            self.folder.sync()?;
+        }
+        Ok(())
+    }
+
+    /// The same with segments of another size, in bytes.
+    #[must_use]
+    pub fn with_segments_of(mut self, bytes: u64) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// The ledger's id.
+    pub fn id(&self) -> Hash {
+        self.id
+    }
+
+    /// Appends a record; see [`Ledger::append`].
+    pub fn append_record(&self, record: &Record) -> Result<Receipt, LedgerError> {
+        self.append(&encode(record)?)
+    }
+
+    /// Appends the bytes of a record, as [`encode`] makes them. When this answers, a kill of anything loses
+    /// nothing. On an error the record does not count, even if a part or all of it was written.
+    pub fn append(&self, record: &[u8]) -> Result<Receipt, LedgerError> {
+        if !chain::is_record(record) {
+            return Err(LedgerError::NotARecord);
+        }
+        self.locked(|files| {
+            let time = || Ok(decode(record)?.time);
+            let mut end = self.settle(files, &time)?;
+            if end.0.length > 0 && end.0.length.saturating_add(line_length(record)) > self.limit {
+                end = self.turn(files, end, &time)?;
+            }
+            let head = Self::write(files, end, record)?;
+            Ok(Receipt { seq: head.next.saturating_sub(1), hash: head.hash })
+        })
+    }
+
+    /// Syncs to disk all that this value appended before, and all that was in the last segment when this value
+    /// last looked. Appending goes on meanwhile.
+    pub fn sync(&self) -> Result<(), LedgerError> {
+        let segment = self.files().segment.clone();
+        match segment {
+            None => Ok(()),
+            Some((number, file)) => sync(&file, number),
+        }
+    }
+
+    /// Where the ledger ends now.
+    pub fn head(&self) -> Result<Head, LedgerError> {
+        self.locked(|files| {
+            let stored = folder::read_head(&files.head)?;
+            if let Stored::Head(head) = stored
+                && self.segment(files, head.segment)?.1 == head.length
+            {
+                return Ok(head);
+            }
+            let end = survey(&self.folder, &self.id, stored)?;
+            self.segment(files, end.head.segment)?;
+            Ok(end.head)
+        })
+    }
+
+    /// How many records there are: the number of the last one. Numbers that a power loss took count.
+    pub fn len(&self) -> Result<u64, LedgerError> {
+        self.head().map(|head| head.next.saturating_sub(1))
+    }
+
+    /// Whether there is no record yet.
+    pub fn is_empty(&self) -> Result<bool, LedgerError> {
+        self.len().map(|len| len == 0)
+    }
+
+    /// Closes off a damaged end, if there is one, and answers where the ledger ends.
+    pub(super) fn settled(&self, time: Time) -> Result<Head, LedgerError> {
+        self.locked(|files| Ok(self.settle(files, &|| Ok(time))?.0))
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        // What a thread that died left in `Files` is only a cache.
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn locked<T>(&self, work: impl FnOnce(&mut Files) -> Result<T, LedgerError>) -> Result<T, LedgerError> {
+        let mut files = self.files();
+        lock(&files.head, FlockOperation::LockExclusive)?;
+        let done = work(&mut files);
+        lock(&files.head, FlockOperation::Unlock)?;
+        done
+    }
+
+    /// Where the ledger ends. If the head and the segment disagree, they are brought to agree first; `time` is
+    /// the moment that a seal tells, if one is needed.
+    fn settle(&self, files: &mut Files, time: Moment<'_>) -> Result<End, LedgerError> {
+        let stored = folder::read_head(&files.head)?;
+        if let Stored::Head(head) = stored {
+            let (file, size) = self.segment(files, head.segment)?;
+            if size == head.length {
+                return Ok((head, file));
+            }
+        }
+        let end = survey(&self.folder, &self.id, stored)?;
+        self.repair(files, end, time)
+    }
+
+    fn repair(&self, files: &mut Files, end: Survey, time: Moment<'_>) -> Result<End, LedgerError> {
+        let mut head = end.head;
+        let (file, _) = self.segment(files, head.segment)?;
+        if end.open {
+            write_whole(&file, head.segment, b"\n")?;
+            head.length = head.length.saturating_add(1);
+        }
+        if let Some(seal) = end.seal {
+            let record = encode(&seal.record(time()?))?;
+            let seq = match seal.lost {
+                Some(lost) => lost.to.checked_add(1).ok_or(LedgerError::Full)?,
+                None => head.next,
+            };
+            let mut bytes = Vec::new();
+            if seal.torn.is_some() {
+                bytes.push(b'\n');
+                head.length = end.size;
+            }
+            head.hash = link(&mut bytes, &head.hash, seq, &record);
+            head.next = seq.checked_add(1).ok_or(LedgerError::Full)?;
+            write_whole(&file, head.segment, &bytes)?;
+            head.length = longer(head.length, &bytes);
+        }
+        folder::write_head(&files.head, &head)?;
+        Ok((head, file))
+    }
+
+    /// Writes one line where the ledger ends.
+    fn write(files: &mut Files, (mut head, file): End, record: &[u8]) -> Result<Head, LedgerError> {
+        let mut line = std::mem::take(&mut files.line);
+        line.clear();
+        let hash = link(&mut line, &head.hash, head.next, record);
+        write_whole(&file, head.segment, &line)?;
+        head.length = longer(head.length, &line);
+        head.next = head.next.checked_add(1).ok_or(LedgerError::Full)?;
+        head.hash = hash;
+        folder::write_head(&files.head, &head)?;
+        // A buffer that one long record needed is not kept for all the short ones.
+        line.shrink_to(1 << 16);
+        files.line = line;
+        Ok(head)
+    }
+
+    /// Turns to the next segment. The order of the steps is what makes the head trustworthy after a power loss.
+    fn turn(&self, files: &mut Files, (head, full): End, time: Moment<'_>) -> Result<End, LedgerError> {
+        sync(&full, head.segment)?;
+        let head = Head { segment: head.segment.saturating_add(1), length: 0, ..head };
+        let (new, size) = self.segment(files, head.segment)?;
+        if size > 0 {
+            // The head was put back to an older state.
+            let end = survey(&self.folder, &self.id, Stored::Damaged)?;
+            return self.repair(files, end, time);
+        }
+        self.folder.sync()?;
+        folder::write_head(&files.head, &head)?;
+        files.head.sync_data().map_err(LedgerError::io("sync", HEAD))?;
+        Ok((head, new))
+    }
+
+    /// The segment, open for appending, and its size in bytes. One that was removed is opened anew, so that
+    /// nothing is written into a file that has no name.
+    fn segment(&self, files: &mut Files, number: u64) -> Result<(Arc<File>, u64), LedgerError> {
+        let look = |file: &File| rustix::fs::fstat(file).map_err(LedgerError::io("look at", Segment(number)));
+        let size = |stat: rustix::fs::Stat| u64::try_from(stat.st_size).unwrap_or(0);
+        if let Some((open, file)) = &files.segment
+            && *open == number
+        {
+            let stat = look(file)?;
+            if stat.st_nlink > 0 {
+                return Ok((Arc::clone(file), size(stat)));
+            }
+        }
+        let file = Arc::new(self.folder.segment_for_append(number)?);
+        files.segment = Some((number, Arc::clone(&file)));
+        let stat = look(&file)?;
+        Ok((file, size(stat)))
+    }
+}
+
+fn lock(head: &File, operation: FlockOperation) -> Result<(), LedgerError> {
+    rustix::io::retry_on_intr(|| rustix::fs::flock(head, operation)).map_err(LedgerError::io("lock", HEAD))
+}
+
+fn sync(file: &File, number: u64) -> Result<(), LedgerError> {
+    file.sync_data().map_err(LedgerError::io("sync", Segment(number)))
+}
+
+fn longer(length: u64, bytes: &[u8]) -> u64 {
+    length.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+}
+
+/// How long the line of a record is, at most.
+fn line_length(record: &[u8]) -> u64 {
+    u64::try_from(record.len().saturating_add(LONGEST_LINE - LONGEST_RECORD)).unwrap_or(u64::MAX)
+}
+
+/// One `write` of all the bytes.
+fn write_whole(file: &File, number: u64, bytes: &[u8]) -> Result<(), LedgerError> {
+    let wrote = rustix::io::retry_on_intr(|| rustix::io::write(file, bytes))
+        .map_err(LedgerError::io("write", Segment(number)))?;
+    if wrote == bytes.len() {
+        return Ok(());
+    }
+    Err(LedgerError::Short { file: Segment(number).into(), wrote, of: bytes.len() })
+}

@@ -1,0 +1,279 @@
+//! States that a killed writer, a power loss or a careless hand leaves behind, made by hand.
+
+use crate::scene::{Scene, record, time};
+use remit_ledger::{Event, Fault, Head, Lost, Torn, encode, link};
+use remit_store::{HeadState, Ledger, LedgerError};
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+
+fn head(scene: &Scene) -> Head {
+    Head::decode(&std::fs::read(scene.path().join("head")).unwrap()).unwrap()
+}
+
+fn push(scene: &Scene, segment: u64, bytes: &[u8]) {
+    OpenOptions::new().append(true).open(scene.segment(segment)).unwrap().write_all(bytes).unwrap();
+}
+
+/// The line that would come next.
+fn next_line(scene: &Scene) -> Vec<u8> {
+    let head = head(scene);
+    let mut line = Vec::new();
+    link(&mut line, &head.hash, head.next, &encode(&record(7, 7, 10)).unwrap());
+    line
+}
+
+#[test]
+fn a_new_ledger_is_empty_private_and_verifies() {
+    let scene = Scene::filled(0, u64::MAX);
+    let report = scene.report();
+    assert!(report.is_clean() && report.records == 0, "{report:#?}");
+    assert!(scene.open().is_empty().unwrap());
+    scene.append(1, u64::MAX);
+    let mode = |path: std::path::PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(scene.path()), 0o700);
+    for name in ["id", "head", "000001.jsonl"] {
+        assert_eq!(mode(scene.path().join(name)), 0o600, "{name}");
+    }
+}
+
+#[test]
+fn a_killed_writer_that_wrote_its_line_but_not_the_head_loses_nothing() {
+    let scene = Scene::filled(3, u64::MAX);
+    push(&scene, 1, &next_line(&scene));
+    assert_eq!(scene.report().head, HeadState::Behind { records: 1 });
+    assert_eq!(scene.open().len().unwrap(), 4);
+    assert_eq!(scene.open().append_record(&record(0, 4, 10)).unwrap().seq, 5);
+    assert!(scene.report().is_clean());
+    assert_eq!(scene.numbers(), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_line_that_lacks_only_its_newline_is_completed() {
+    let scene = Scene::filled(3, u64::MAX);
+    let line = next_line(&scene);
+    push(&scene, 1, line.strip_suffix(b"\n").unwrap());
+    let report = scene.report();
+    assert!(report.is_intact() && report.unsealed > 0, "{report:#?}");
+    assert_eq!(scene.open().append_record(&record(0, 4, 10)).unwrap().seq, 5);
+    assert!(scene.report().is_clean());
+    assert_eq!(scene.numbers(), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_torn_line_stays_and_is_sealed() {
+    let scene = Scene::filled(3, u64::MAX);
+    let torn = &next_line(&scene)[..77];
+    push(&scene, 1, torn);
+    let before = std::fs::read(scene.segment(1)).unwrap();
+    let report = scene.report();
+    assert!(report.is_intact() && report.unsealed == 77, "{report:#?}");
+
+    assert_eq!(scene.open().append_record(&record(0, 4, 10)).unwrap().seq, 5);
+    let after = std::fs::read(scene.segment(1)).unwrap();
+    assert!(after.starts_with(&before), "nothing was rewritten");
+    let report = scene.report();
+    let sha256 = remit_ledger::Hash::of(&[torn]);
+    assert_eq!(report.sealed, [(4, Torn { bytes: 77, sha256 })]);
+    assert!(report.is_intact() && !report.is_clean(), "{report:#?}");
+    let seal = remit_store::Reader::open(&scene.path(), 4).unwrap().next().unwrap().unwrap();
+    let seal = seal.decode().unwrap();
+    assert_eq!((seal.event, seal.time), (Event::LedgerSealed, time()));
+    assert_eq!(scene.numbers(), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_seal_that_was_itself_torn_is_sealed_along() {
+    let scene = Scene::filled(3, u64::MAX);
+    for torn in ["{\"hash\":\"aa", "\n", "{\"hash\":\"bb\n", "{\"ha"] {
+        push(&scene, 1, torn.as_bytes());
+        let report = scene.report();
+        assert!(report.is_intact() && report.unsealed > 0, "{report:#?}");
+    }
+    scene.append(1, u64::MAX);
+    assert_eq!(scene.report().sealed.len(), 1);
+    assert_eq!(scene.numbers(), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_seal_that_was_written_before_a_kill_is_taken_over() {
+    let scene = Scene::filled(3, u64::MAX);
+    push(&scene, 1, b"torn");
+    let before = std::fs::read(scene.path().join("head")).unwrap();
+    scene.append(1, u64::MAX);
+    std::fs::write(scene.path().join("head"), before).unwrap();
+    assert_eq!(scene.report().head, HeadState::Behind { records: 2 });
+    scene.append(1, u64::MAX);
+    assert_eq!(scene.report().sealed.len(), 1);
+    assert_eq!(scene.numbers(), [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn lines_that_a_power_loss_took_are_told_and_their_numbers_not_used_again() {
+    let scene = Scene::filled(5, u64::MAX);
+    let old = head(&scene);
+    scene.change(&scene.segment(1), |bytes| {
+        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        *bytes = [&lines[..3].concat(), &lines[3][..50]].concat();
+    });
+    let report = scene.report();
+    assert_eq!(report.first_bad.unwrap().bad.fault, Fault::Malformed);
+    assert!(!report.is_intact());
+
+    assert_eq!(scene.open().append_record(&record(0, 4, 10)).unwrap().seq, 7);
+    let report = scene.report();
+    assert_eq!(report.lost, [(6, Lost { from: 4, to: 5, head: old.hash })]);
+    assert_eq!(report.sealed.len(), 1);
+    assert_eq!(scene.numbers(), [1, 2, 3, 6, 7]);
+}
+
+#[test]
+fn a_ledger_that_was_cut_at_a_line_is_not_intact_until_it_is_told() {
+    let scene = Scene::filled(5, u64::MAX);
+    scene.change(&scene.segment(1), |bytes| {
+        let end = bytes.split_inclusive(|byte| *byte == b'\n').take(3).map(<[u8]>::len).sum();
+        bytes.truncate(end);
+    });
+    let bad = scene.report().first_bad.unwrap().bad;
+    assert_eq!((bad.seq, bad.fault), (4, Fault::Truncated));
+    scene.append(1, u64::MAX);
+    let report = scene.report();
+    assert!(report.is_intact() && !report.is_clean() && report.lost.len() == 1, "{report:#?}");
+}
+
+#[test]
+fn the_last_segment_gone_is_told_and_the_chain_goes_on_from_the_one_before() {
+    let scene = Scene::filled(12, 1500);
+    let last = head(&scene).segment;
+    assert!(last > 2);
+    std::fs::remove_file(scene.segment(last)).unwrap();
+    let report = scene.report();
+    assert_eq!(report.first_bad.unwrap().bad.fault, Fault::NoSegment);
+    scene.append(1, 1500);
+    let report = scene.report();
+    assert!(report.is_intact() && report.lost.len() == 1, "{report:#?}");
+    assert_eq!(*scene.numbers().last().unwrap(), 14);
+}
+
+#[test]
+fn a_segment_in_the_middle_that_is_gone_is_named() {
+    let scene = Scene::filled(12, 1500);
+    std::fs::remove_file(scene.segment(2)).unwrap();
+    let bad = scene.report().first_bad.unwrap();
+    assert_eq!((bad.segment, bad.bad.fault), (2, Fault::NoSegment));
+    let error = remit_store::Reader::open(&scene.path(), 0).unwrap().find_map(Result::err);
+    assert!(error.is_none(), "a reader that follows cannot know that more is there");
+}
+
+#[test]
+fn a_head_that_is_gone_damaged_or_emptied_is_made_anew_and_that_is_told() {
+    for damage in [None, Some(&b"REMITHD1 garbage"[..]), Some(b"")] {
+        let scene = Scene::filled(12, 1500);
+        match damage {
+            None => std::fs::remove_file(scene.path().join("head")).unwrap(),
+            Some(bytes) => std::fs::write(scene.path().join("head"), bytes).unwrap(),
+        }
+        assert_eq!(scene.report().head, HeadState::Unreadable);
+        assert!(!scene.report().is_intact());
+        assert_eq!(scene.open().append_record(&record(0, 0, 10)).unwrap().seq, 14);
+        let report = scene.report();
+        assert_eq!(report.rebuilt, [13]);
+        assert!(report.is_intact(), "{report:#?}");
+        assert_eq!(scene.numbers(), (1..=14).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_head_put_back_to_an_older_state_forks_nothing() {
+    // Once in the middle of a segment that is full by now, once at its very end.
+    for exact in [false, true] {
+        let scene = Scene::filled(2, 1500);
+        let old = std::fs::read(scene.path().join("head")).unwrap();
+        scene.append(10, 1500);
+        if exact {
+            let lines = std::fs::read(scene.segment(1)).unwrap();
+            let count = lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+            let again = Scene::new();
+            std::fs::create_dir(again.path()).unwrap();
+            std::fs::copy(scene.path().join("id"), again.path().join("id")).unwrap();
+            again.append(2, 1500);
+            again.append(count - 2, 1500);
+            std::fs::copy(again.path().join("head"), scene.path().join("head")).unwrap();
+        } else {
+            std::fs::write(scene.path().join("head"), old).unwrap();
+        }
+        scene.append(1, 1500);
+        let report = scene.report();
+        assert!(report.is_intact() && report.rebuilt == [13], "exact {exact}: {report:#?}");
+        assert_eq!(scene.numbers(), (1..=14).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_kill_between_the_new_segment_and_its_head_loses_nothing() {
+    let scene = Scene::filled(3, u64::MAX);
+    std::fs::write(scene.segment(2), "").unwrap();
+    scene.append(3, 1);
+    let report = scene.report();
+    assert!(report.is_intact(), "{report:#?}");
+    assert_eq!(scene.numbers()[..3], [1, 2, 3]);
+}
+
+#[test]
+fn a_segment_removed_under_an_open_ledger_is_not_written_into_the_void() {
+    let scene = Scene::filled(0, u64::MAX);
+    let ledger = scene.open();
+    ledger.append_record(&record(0, 0, 10)).unwrap();
+    std::fs::remove_file(scene.segment(1)).unwrap();
+    let receipt = ledger.append_record(&record(0, 1, 10)).unwrap();
+    assert_eq!(receipt.seq, 3);
+    let report = scene.report();
+    assert!(report.is_intact() && report.lost.len() == 1, "{report:#?}");
+}
+
+#[test]
+fn a_folder_removed_under_an_open_ledger_is_an_error() {
+    let scene = Scene::filled(1, u64::MAX);
+    let ledger = scene.open();
+    std::fs::remove_dir_all(scene.path()).unwrap();
+    assert!(matches!(ledger.append_record(&record(0, 1, 10)), Err(LedgerError::Io { .. })));
+}
+
+#[test]
+fn a_ledger_without_its_id_is_an_error_that_says_where_it_can_be_found() {
+    let scene = Scene::filled(1, u64::MAX);
+    std::fs::remove_file(scene.path().join("id")).unwrap();
+    let error = Ledger::create_or_open(&scene.path()).unwrap_err();
+    assert!(matches!(error, LedgerError::NoId(_)));
+    assert!(error.to_string().contains("checkpoints.jsonl"), "{error}");
+}
+
+#[test]
+fn bytes_that_would_break_a_line_are_refused_and_nothing_is_written() {
+    let scene = Scene::filled(1, u64::MAX);
+    let ledger = scene.open();
+    for bad in [&b"{}\n"[..], b"{\"a\":\n1}", b"[]", b"", b"{", b"{} "] {
+        assert!(matches!(ledger.append(bad), Err(LedgerError::NotARecord)));
+    }
+    assert_eq!(ledger.len().unwrap(), 1);
+    assert!(scene.report().is_clean());
+}
+
+#[test]
+fn threads_share_one_ledger() {
+    let scene = Scene::filled(0, u64::MAX);
+    let ledger = scene.open();
+    std::thread::scope(|scope| {
+        for who in 0..4 {
+            let ledger = &ledger;
+            scope.spawn(move || {
+                for n in 0..50 {
+                    ledger.append_record(&record(who, n, 5)).unwrap();
+                }
+            });
+        }
+    });
+    ledger.sync().unwrap();
+    assert_eq!(scene.numbers(), (1..=200).collect::<Vec<_>>());
+    assert!(scene.report().is_clean());
+}
