@@ -8,7 +8,7 @@ use crate::rules::{Point, Scope};
 use crate::source::{AgentSource, At, For, PolicySource, Root, RuleSource};
 use crate::{Access, World, digest, notes, roles};
 use remit_core::{AgentName, Diagnostic, Effect, Place, Rule};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Anchor {
@@ -41,13 +41,20 @@ impl Anchor {
 
 /// Findings as they come up; a role's rule is read once for each agent and reported once.
 #[derive(Default)]
-struct Findings(Vec<Diagnostic>);
+struct Findings {
+    list: Vec<Diagnostic>,
+    seen: BTreeSet<(Place, String)>,
+}
 
 impl Findings {
     fn add(&mut self, finding: Diagnostic) {
-        if !self.0.contains(&finding) {
-            self.0.push(finding);
+        if self.seen.insert((finding.place.clone(), finding.message.clone())) {
+            self.list.push(finding);
         }
+    }
+
+    fn extend(&mut self, findings: impl IntoIterator<Item = Diagnostic>) {
+        findings.into_iter().for_each(|finding| self.add(finding));
     }
 
     fn keep<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
@@ -60,12 +67,13 @@ impl Findings {
 }
 
 pub(crate) fn compile(source: &PolicySource, world: &World) -> Result<Compiled, Vec<Diagnostic>> {
-    let mut found = Findings(roles::check(source));
+    let mut found = Findings::default();
+    found.extend(roles::check(source));
     let fallback = found.keep(fallback(source));
     let workspace = Anchor::of_workspace(source, world);
     let mut global = Vec::new();
     for (rule, whom) in &source.global_rules {
-        check_whom(source, whom).into_iter().for_each(|finding| found.add(finding));
+        found.extend(check_whom(source, whom));
         global.extend(found.keep(point(rule, &workspace, Scope::Global)).map(|point| (point, whom)));
     }
     for role in source.roles.values() {
@@ -99,7 +107,7 @@ pub(crate) fn compile(source: &PolicySource, world: &World) -> Result<Compiled, 
         }
         ready.insert(name, (points, agent.max_access.as_ref().map(|max| ceiling(name, max))));
     }
-    let (Some(fallback), true) = (fallback, found.0.is_empty()) else { return Err(found.0) };
+    let (Some(fallback), true) = (fallback, found.list.is_empty()) else { return Err(found.list) };
     let agents: BTreeMap<String, AgentPolicy> = ready
         .into_iter()
         .map(|(name, (points, ceiling))| {
@@ -107,7 +115,7 @@ pub(crate) fn compile(source: &PolicySource, world: &World) -> Result<Compiled, 
         })
         .collect();
     let protected = Protected::new(world);
-    notes::notes(source, &agents, &protected).into_iter().for_each(|note| found.add(note));
+    found.extend(notes::notes(source, &agents, &protected));
     let words = Words {
         network: Arc::from("connections are not held yet; every one is allowed"),
         mismatch: Arc::from("the verb does not go with its object"),
@@ -115,7 +123,7 @@ pub(crate) fn compile(source: &PolicySource, world: &World) -> Result<Compiled, 
     let (source, world) = (source.clone(), world.clone());
     let digest = digest::digest(&source, &world);
     let policy = Policy { source, world, protected, agents, digest, epoch: 1, words };
-    Ok(Compiled { policy, notes: found.0 })
+    Ok(Compiled { policy, notes: found.list })
 }
 
 fn point(rule: &RuleSource, anchor: &Anchor, scope: Scope) -> Result<Point, Diagnostic> {

@@ -121,7 +121,7 @@ pub fn explain(policy: &Policy, facts: &Facts, action: &Action) -> Explanation {
     let paths = agent.map_or_else(Vec::new, |agent| {
         ends.iter().map(|path| path_rules(agent, path, action.verb, &decision)).collect()
     });
-    let remedy = remedy(policy, action, &decision, &paths);
+    let remedy = remedy(action, &decision, &paths);
     Explanation { decision, layers, paths, remedy }
 }
 
@@ -173,7 +173,7 @@ fn capped(agent: &AgentPolicy, hits: &[Hit], access: Access, need: Access) -> Fa
     }
 }
 
-fn remedy(policy: &Policy, action: &Action, decision: &Decision, paths: &[PathRules]) -> Option<Remedy> {
+fn remedy(action: &Action, decision: &Decision, paths: &[PathRules]) -> Option<Remedy> {
     if decision.effect == Effect::Allow {
         return None;
     }
@@ -181,13 +181,10 @@ fn remedy(policy: &Policy, action: &Action, decision: &Decision, paths: &[PathRu
     let need = need(action.verb).unwrap_or(Access::NONE);
     Some(match &reason.why {
         Why::Protected(what) => Remedy::Nothing(format!("{what} is protected")),
-        Why::UnknownAgent => {
-            let names: Vec<&str> = policy.agents().map(|(name, _)| name).collect();
-            Remedy::Add {
-                list: "agents".to_owned(),
-                lines: vec![format!("{}: (there are {})", action.actor.agent, names.join(", "))],
-            }
-        }
+        Why::UnknownAgent => Remedy::Add {
+            list: "agents".to_owned(),
+            lines: vec![format!("{}: {{permissions: []}}", action.actor.agent)],
+        },
         Why::Unjudged(_) if reason.effect == Effect::Ask => Remedy::Ask,
         Why::Unjudged(why) => Remedy::Nothing(why.to_string()),
         Why::None | Why::NotGranted | Why::Ceiling

@@ -46,7 +46,7 @@ fn of_protected(point: &Point, place: &Place, protected: &Protected) -> Option<D
     let path = point.pattern.literal().filter(|_| !point.access.is_none())?;
     let verb = if point.access.has(Access::WRITE) { Verb::Write } else { Verb::Read };
     let reason = protected.judge(verb, &Object::Path(path.clone()))?;
-    let message = format!("`{}` grants nothing: {reason}", point.rule.text);
+    let message = format!("`{}` cannot grant that: {reason}", point.rule.text);
     let note = Diagnostic::new(Severity::Warning, "protected-grant", place.clone(), message);
     Some(note.help("remove the rule, or grant `read` where reading is enough"))
 }

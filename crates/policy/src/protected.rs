@@ -252,3 +252,25 @@ fn fit(row: &Row, mut path: &[u8]) -> Fit {
     }
     if row.only && !path.is_empty() { Fit::Not } else { Fit::Hit }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_without_a_dot_come_first_and_begin_with_the_letters_that_are_looked_for() {
+        for (at, row) in TABLE.iter().enumerate() {
+            let first = row.parts[0].as_bytes()[0];
+            assert_eq!(at < PLAIN, first != b'.', "{}", row.parts[0]);
+            assert!(b".rmo".contains(&first), "{}", row.parts[0]);
+        }
+    }
+
+    #[test]
+    fn below_is_by_component_and_without_letter_case() {
+        assert_eq!(below(b"/w", b"/W/a"), Some(&b"a"[..]));
+        assert_eq!(below(b"/w", b"/w"), Some(&b""[..]));
+        assert_eq!(below(b"/w", b"/wa"), None);
+        assert_eq!(below(b"/", b"/wa"), Some(&b"wa"[..]));
+    }
+}

@@ -47,6 +47,9 @@ impl Table {
 
 impl Rules for Table {
     fn access(&self, path: &AbsPath) -> Access {
+        if path.file_name() == Some(b".env") {
+            return Access::NONE;
+        }
         let mut best = (0, Access::NONE);
         for point in &self.0 {
             if let Where::Path(at) = &point.place

@@ -1,9 +1,9 @@
 //! What is said: errors and notes with their places, explanations and what would change an answer.
 
-use crate::team::{AGENT, Team, may, why};
-use remit_core::{Effect, Layer, Verb};
-use remit_policy::Fate;
+use crate::team::{AGENT, Team, action, may, path, why};
+use remit_core::{Effect, Layer, Object, Verb};
 use remit_policy::source::{ApprovalSource, AskMode, RequestSource};
+use remit_policy::{Facts, Fate, explain};
 
 #[test]
 fn unknown_roles_and_cycles_are_errors_with_places() {
@@ -152,6 +152,15 @@ fn the_remedy_is_a_line_that_works() {
     );
     let policy = team.own(r#"/w/app/\[id]/"x".ts read-write"#).compile();
     assert_eq!(may(&policy, "/w/app/[id]/\"x\".ts"), "rw");
+}
+
+#[test]
+fn an_agent_that_the_policy_does_not_name_is_told_so() {
+    let policy = Team::new().own(". all").compile();
+    let stranger = action("stranger", Verb::Read, Object::Path(path("/w/a")));
+    let told = explain(&policy, &Facts::default(), &stranger);
+    assert!(told.paths.is_empty());
+    assert_eq!(told.remedy.unwrap().to_string(), "add to agents: stranger: {permissions: []}");
 }
 
 #[test]

@@ -73,6 +73,8 @@ fn begin(spec: Spec, command: &Command, holder: &Channel) -> Result<Session, Rep
             }
             Side::Parent(agent) => {
                 drop((files, theirs));
+                // The agent prepares itself meanwhile, and is told to go on only afterwards.
+                view::leave_old_root()?;
                 keep_little()?;
                 let serving = take_listener(agent, &ours, authority)?;
                 ours.send(GO).step(|| "reach the agent".to_owned())?;

@@ -342,6 +342,9 @@ impl Planner<'_> {
                 Some(point) if !point.base && point.access.is_none() => {
                     self.refuse(index, format!("every session has its own {path}, which no rule can cover"));
                 }
+                Some(point) if !point.base && path.as_bytes() != SHARED_MEMORY.as_bytes() => {
+                    self.plan.notes.push(format!("{} shows nothing: every session has its own {path}", point.rule));
+                }
                 _ => {}
             }
         }

@@ -46,7 +46,7 @@ const PROC_HIDDEN: [&str; 8] =
     ["kcore", "kmsg", "keys", "key-users", "timer_list", "sched_debug", "latency_stats", "kpagecount"];
 
 /// Replaces the file system of this process, which must be alone in new user, mount and PID namespaces and
-/// have full capabilities there. Afterwards the working folder is `/`.
+/// have full capabilities there. [`leave_old_root`] must follow.
 pub(crate) fn build(plan: &Plan, files: &[SessionFile]) -> Result<(), Failure> {
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .step(|| "separate the mounts from the machine's".to_owned())?;
@@ -195,8 +195,16 @@ fn masks(plan: &Plan, stage: &OwnedFd, root: &Root) -> Result<(), Failure> {
 fn enter(root: &Root) -> Result<(), Errno> {
     let folder = fs::openat(&root.folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     fchdir(&folder)?;
-    pivot_root(".", ".")?;
-    // The old root lies on top of the new one now.
-    unmount(".", UnmountFlags::DETACH)?;
-    chdir("/")
+    // Afterwards the old root lies on top of the new one.
+    pivot_root(".", ".")
+}
+
+/// Lets go of the machine's file tree: the last step, apart because the kernel takes its time over it, in which
+/// another process of the view may prepare itself. Until it is done no program may be started: `/..` leads out.
+pub(crate) fn leave_old_root() -> Result<(), Failure> {
+    let left = || {
+        unmount(".", UnmountFlags::DETACH)?;
+        chdir("/")
+    };
+    left().step(|| "let go of the old root".to_owned())
 }

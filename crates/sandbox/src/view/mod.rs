@@ -4,5 +4,5 @@ mod build;
 mod device;
 mod tree;
 
-pub(crate) use build::{SESSION, build};
+pub(crate) use build::{SESSION, build, leave_old_root};
 pub use build::{SessionFile, What};
