@@ -156,11 +156,8 @@ fn agents(facts: &Facts, out: &mut String) {
     out.push_str("    permissions:\n      - {path: \".\", access: all}\n\n");
 }
 
-const MORE: &str = r#"# To narrow an agent, write narrower rules, and what it may ask for at run time:
+const MORE: &str = r#"# To narrow an agent, write narrower rules:
 #    permissions: [{path: "src/**", access: all}, {path: "docs/**", access: read}]
-#    requests: [{path: "migrations/**", access: read-write, answer: ask}]
-# To be asked before something happens:
-#    approvals: [{verb: delete, path: "migrations/**"}]
 
 "#;
 

@@ -16,6 +16,9 @@ pub const INSIDE: &str = "/run/remit/session";
 /// The session's socket, in [`INSIDE`].
 pub const SOCKET: &str = "/run/remit/session/socket";
 
+/// What the launch tries to make in [`INSIDE`] before the program starts, to see that it is refused.
+pub const CANARY: &str = "/run/remit/session/canary";
+
 /// One thing that a tool call will do, as far as its arguments show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

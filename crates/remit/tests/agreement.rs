@@ -75,7 +75,7 @@ fn hook(env: &TestEnv, agent: &str, tool: &str, file: &Path) -> Result<bool> {
     let root = env.project().display().to_string();
     let payload = json!({
         "hook_event_name": "PreToolUse", "session_id": "s", "cwd": root, "tool_name": tool,
-        "tool_use_id": format!("t-{agent}-{tool}-{}", file.display()),
+        "tool_use_id": format!("t-{agent}-{tool}-{}", file.display().to_string().replace(|c: char| !c.is_alphanumeric(), "_")),
         "tool_input": {"file_path": file, "content": "x", "old_string": "a", "new_string": "b"},
     });
     let args = ["hook", "claude", "PreToolUse", "--root", &root, "--agent", agent];

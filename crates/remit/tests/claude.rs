@@ -127,7 +127,7 @@ fn with_hooks_the_hook_refuses_what_it_sees_and_the_kernel_the_rest() -> Result<
     run.only_the_allowed_write_happened()?;
     assert_eq!(run.refusals("forbidden/x.txt")?, hook(1));
     assert_eq!(run.refusals("forbidden/y.txt")?, hook(2));
-    assert_eq!(run.refusals("forbidden/z.txt")?, kernel("toolu_RUN-A_3_0"));
+    assert_eq!(run.refusals("forbidden/z.txt")?, kernel("toolu_RUN-A_3_0"), "{:?}", run.told(3));
     assert_eq!(run.refusals("secrets/key.txt")?, hook(4));
     let (_, why) = run.told(1)?;
     assert!(why.contains("`forbidden/** read`") && why.contains("remit.yaml:9"), "{why}");

@@ -3,7 +3,11 @@
 //!
 //! `cargo run --release -p remit-sandbox --example launch_speed [ROUNDS]`
 
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a measuring program: it makes files and reads the clock")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a measuring program: it makes files and reads the clock"
+)]
 
 use remit_core::{AbsPath, Rule, Verb};
 use remit_policy::Access;
@@ -101,7 +105,9 @@ fn scene(folder: &std::path::Path) -> Result<(AbsPath, AbsPath, Table)> {
     let (work, home) = (AbsPath::try_from(work.as_path())?, AbsPath::try_from(home.as_path())?);
     let mut table = Table(Vec::new());
     let run = Access::READ.union(Access::EXECUTE);
-    for (path, access) in [("/usr", run), ("/bin", run), ("/lib", run), ("/lib64", run), ("/etc", Access::READ)] {
+    for (path, access) in
+        [("/usr", run), ("/bin", run), ("/lib", run), ("/lib64", run), ("/etc", Access::READ)]
+    {
         table.add(&AbsPath::new(path)?, access);
     }
     table.add(&work, Access::ALL);
@@ -132,10 +138,14 @@ fn planned(home: &AbsPath, table: &Table) -> Result<Plan> {
     Ok(plan(&request, &HostDisk))
 }
 
-fn main() -> Result<()> {
-    let rounds: usize = std::env::args().nth(1).map_or(Ok(101), |text| text.parse())?;
-    let folder = tempfile::tempdir()?;
-    let (work, home, table) = scene(folder.path())?;
+/// Medians of `rounds` launches, each beside a bare start.
+fn measure(
+    name: &str,
+    rounds: usize,
+    folder: &std::path::Path,
+    scene: &(AbsPath, AbsPath, Table),
+) -> Result<()> {
+    let (work, home, table) = scene;
     let (mut bare, mut plans, mut starts, mut wholes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
         let begun = Instant::now();
@@ -143,7 +153,7 @@ fn main() -> Result<()> {
         bare.push(begun.elapsed());
 
         let begun = Instant::now();
-        let plan = planned(&home, &table)?;
+        let plan = planned(home, table)?;
         plans.push(begun.elapsed());
         let running = launch(Spec {
             plan,
@@ -153,7 +163,7 @@ fn main() -> Result<()> {
             stdio: Stdio::Inherit,
             authority: Arc::new(AllowAll),
             session_files: Vec::new(),
-            placeholder_record: folder.path().join("placeholders"),
+            placeholder_record: folder.join("placeholders"),
         })?;
         starts.push(begun.elapsed());
         if running.wait() != ChildExit::Code(0) {
@@ -161,13 +171,27 @@ fn main() -> Result<()> {
         }
         wholes.push(begun.elapsed());
     }
-    let plan = planned(&home, &table)?;
-    println!("{} rules, {} mounts, {} masks, {} floor rules", table.0.len(), plan.binds.len(), plan.masks.len() + plan.file_masks.len(), plan.floor.len());
+    let plan = planned(home, table)?;
+    let (binds, masks) = (plan.binds.len(), plan.masks.len() + plan.file_masks.len());
+    println!(
+        "{name}: {} rules, {binds} mounts, {masks} masks, {} floor rules",
+        table.0.len(),
+        plan.floor.len()
+    );
     let (bare, planning, start, whole) = (median(bare), median(plans), median(starts), median(wholes));
-    println!("bare start and end      {:>6} us", bare.as_micros());
-    println!("plan                    {:>6} us", planning.as_micros());
-    println!("plan and launch         {:>6} us", start.as_micros());
-    println!("plan, launch and end    {:>6} us", whole.as_micros());
-    println!("over bare               {:>6} us", whole.saturating_sub(bare).as_micros());
+    println!("  bare start and end      {:>6} us", bare.as_micros());
+    println!("  plan                    {:>6} us", planning.as_micros());
+    println!("  launch                  {:>6} us", start.saturating_sub(planning).as_micros());
+    println!("  plan, launch and end    {:>6} us", whole.as_micros());
+    println!("  over bare               {:>6} us", whole.saturating_sub(bare).as_micros());
     Ok(())
+}
+
+fn main() -> Result<()> {
+    let rounds: usize = std::env::args().nth(1).map_or(Ok(101), |text| text.parse())?;
+    let folder = tempfile::tempdir()?;
+    let mut scene = scene(folder.path())?;
+    measure("with a wildcard, which walks the tree", rounds, folder.path(), &scene)?;
+    scene.2.0.pop();
+    measure("without", rounds, folder.path(), &scene)
 }

@@ -8,7 +8,10 @@
 //!
 //! [`probe`](probe::probe) says what the kernel here can hold, and [`plain`] starts the few unconfined children
 //! that Remit itself needs. Nothing else in the project starts a process, and no other crate has `unsafe`.
-#![expect(clippy::disallowed_methods, reason = "this crate owns processes, mounts and the view of the file tree")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this crate owns processes, mounts and the view of the file tree"
+)]
 
 pub mod authority;
 pub mod failure;

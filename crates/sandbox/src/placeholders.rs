@@ -165,7 +165,9 @@ fn read(record: &Path) -> Result<Vec<Claim>, PlaceholderError> {
         })
     };
     text.lines()
-        .map(|line| claim(line).ok_or_else(|| failed(std::io::Error::other(format!("`{line}` is not a claim")))))
+        .map(|line| {
+            claim(line).ok_or_else(|| failed(std::io::Error::other(format!("`{line}` is not a claim"))))
+        })
         .collect()
 }
 

@@ -31,7 +31,10 @@ pub struct Plain<'a> {
 /// As the system says; `NotFound` if there is no such program.
 pub fn spawn_plain(plain: Plain<'_>) -> io::Result<Child> {
     let mut command = Command::new(plain.program);
-    command.args(plain.arguments).env_clear().envs(plain.environment.iter().map(|(name, value)| (name, value)));
+    command
+        .args(plain.arguments)
+        .env_clear()
+        .envs(plain.environment.iter().map(|(name, value)| (name, value)));
     command.stdin(plain.input).stdout(plain.output).stderr(plain.error);
     if let Some(cwd) = plain.cwd {
         command.current_dir(cwd);
@@ -73,7 +76,8 @@ mod tests {
     #[test]
     fn no_descriptor_is_passed_on() {
         // One that would be: without close-on-exec.
-        let open = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).unwrap();
+        let open =
+            rustix::fs::open("/dev/null", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).unwrap();
         let text = run("/bin/sh", &["-c", "ls /proc/$$/fd"], &[("PATH", "/usr/bin:/bin")]).unwrap();
         drop(open);
         let numbers: Vec<u32> = text.lines().map(|line| line.parse().unwrap()).collect();

@@ -51,8 +51,11 @@ impl Probe {
         let mut obstacles = Vec::new();
         match self.landlock_abi {
             Ok(abi) if abi >= LANDLOCK_NEEDED => {}
-            Ok(abi) => obstacles.push(format!("Landlock is too old: version {abi}, and {LANDLOCK_NEEDED} is needed (Linux 6.2)")),
-            Err(Errno::OPNOTSUPP) => obstacles.push("Landlock is switched off: add `landlock` to the kernel's `lsm=` list".to_owned()),
+            Ok(abi) => obstacles.push(format!(
+                "Landlock is too old: version {abi}, and {LANDLOCK_NEEDED} is needed (Linux 6.2)"
+            )),
+            Err(Errno::OPNOTSUPP) => obstacles
+                .push("Landlock is switched off: add `landlock` to the kernel's `lsm=` list".to_owned()),
             Err(error) => obstacles.push(format!("Landlock cannot be used: {error}")),
         }
         if let Err(lack) = self.namespaces {
@@ -63,10 +66,13 @@ impl Probe {
             obstacles.push(text);
         }
         if let Err(error) = self.listener {
-            obstacles.push(format!("system calls cannot be answered by another process (Linux 5.19): {error}"));
+            obstacles
+                .push(format!("system calls cannot be answered by another process (Linux 5.19): {error}"));
         }
         if self.yama == Some(3) {
-            obstacles.push("Yama forbids every process to look at another (`kernel.yama.ptrace_scope` is 3)".to_owned());
+            obstacles.push(
+                "Yama forbids every process to look at another (`kernel.yama.ptrace_scope` is 3)".to_owned(),
+            );
         }
         obstacles
     }

@@ -5,7 +5,9 @@ use crate::raw::SignalReader;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::termios::{OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
+use rustix::termios::{
+    OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+};
 use std::io;
 
 /// The byte that a terminal takes for the end of input.
@@ -81,10 +83,8 @@ impl<I: AsFd> Relay<'_, I> {
     /// Waits for something and passes it on; false when the session's side has ended.
     fn turn(&mut self, output: &impl AsFd, signals: &SignalReader) -> io::Result<bool> {
         let out = if self.typed.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-        let mut files = vec![
-            PollFd::new(self.terminal, PollFlags::IN | out),
-            PollFd::new(signals.file(), PollFlags::IN),
-        ];
+        let mut files =
+            vec![PollFd::new(self.terminal, PollFlags::IN | out), PollFd::new(signals.file(), PollFlags::IN)];
         // What is typed waits in the outer terminal while the session does not read.
         if let (Some(input), true) = (self.input, self.typed.is_empty()) {
             files.push(PollFd::new(input, PollFlags::IN));

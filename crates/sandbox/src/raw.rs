@@ -51,7 +51,8 @@ pub(crate) fn leave(code: u8) -> ! {
 
 /// Changes attributes of the mount that `mount` is the root of, as `mount_setattr` does; also makes it private.
 pub(crate) fn set_mount(mount: BorrowedFd<'_>, recursive: bool, set: u64) -> Result<(), Errno> {
-    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: libc::MS_PRIVATE, userns_fd: 0 };
+    let attributes =
+        libc::mount_attr { attr_set: set, attr_clr: 0, propagation: libc::MS_PRIVATE, userns_fd: 0 };
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the empty path is a C string, and the structure has the size that is told.
     let done = unsafe {
@@ -96,7 +97,19 @@ pub(crate) enum Signals {
 
 /// Sets the disposition of signals.
 pub(crate) fn set_signals(signals: Signals) {
-    let terminal = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGPIPE, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
+    let terminal = [
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGTERM,
+        libc::SIGTSTP,
+        libc::SIGTTIN,
+        libc::SIGTTOU,
+        libc::SIGPIPE,
+        libc::SIGUSR1,
+        libc::SIGUSR2,
+        libc::SIGALRM,
+    ];
     // SAFETY: dispositions are set to the two constants that need no handler; the set is initialised before use.
     unsafe {
         match signals {
@@ -153,7 +166,11 @@ impl SignalReader {
                 libc::sigaddset(&raw mut set, *signal);
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
-            let file = checked(c_long::from(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)));
+            let file = checked(c_long::from(libc::signalfd(
+                -1,
+                &raw const set,
+                libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
+            )));
             match file.and_then(|n| RawFd::try_from(n).map_err(|_| Errno::BADF)) {
                 Ok(file) => Ok(Self { file: OwnedFd::from_raw_fd(file), before }),
                 Err(error) => {

@@ -68,6 +68,10 @@ const TOOLCHAINS: &[(&str, &str)] = &[
     (".local/share/claude", "Claude Code's own installation"),
 ];
 
+/// Folders that are toolchains as a whole: a program folder of `PATH` below one needs all of it.
+const WHOLE: &[&str] =
+    &[".rustup", ".nvm", ".volta", ".fnm", ".asdf", ".pyenv", ".rbenv", ".sdkman", ".bun", ".deno"];
+
 fn rule(path: &Path, access: Access, id: &str, why: &str) -> Option<BaseRule> {
     let path = AbsPath::try_from(path).ok()?;
     Some(BaseRule { path, access, id: id.into(), why: why.into() })
@@ -124,16 +128,31 @@ fn toolchains(environment: &Environment, found: &mut Vec<BaseRule>) {
         add(home.join(below), &format!("base.{}", below.replace(['/', '.'], "-").trim_matches('-')), why);
     }
     for folder in environment.path() {
+        let whole = |a: &&Path| a.file_name().and_then(|n| n.to_str()).is_some_and(|n| WHOLE.contains(&n));
+        if let Some(root) = folder.ancestors().find(whole) {
+            add(root.to_owned(), "base.toolchain", "a toolchain in PATH");
+        }
         add(folder, "base.path", "a folder of programs in PATH");
     }
 }
 
+/// A folder for temporary files, on the session's side: `/tmp` and `/var/tmp`, unless the workspace lies in
+/// them. A private folder in front of the workspace would open, for reading, all that lies behind it.
+pub fn temporary(workspace: &AbsPath) -> [(&'static str, &'static str); 2] {
+    let inside = |folder: &str| AbsPath::new(folder).is_ok_and(|f| f.covers(workspace));
+    [
+        ("tmp", if inside("/tmp") { "/home/agent/tmp" } else { "/tmp" }),
+        ("var-tmp", if inside("/var/tmp") { "/home/agent/var-tmp" } else { "/var/tmp" }),
+    ]
+}
+
 /// What a session has of its own.
-pub fn session_rules() -> Vec<BaseRule> {
+pub fn session_rules(workspace: &AbsPath) -> Vec<BaseRule> {
+    let [(_, tmp), (_, var_tmp)] = temporary(workspace);
     let own = [
         (HOME, Access::ALL, "session.home", "the session's private home"),
-        ("/tmp", Access::ALL, "session.tmp", "the session's private temporary files"),
-        ("/var/tmp", Access::ALL, "session.var-tmp", "the session's private temporary files"),
+        (tmp, Access::ALL, "session.tmp", "the session's private temporary files"),
+        (var_tmp, Access::ALL, "session.var-tmp", "the session's private temporary files"),
         ("/dev/shm", Access::ALL, "session.shm", "the session's private shared memory"),
         ("/run/remit/session", READ_EXECUTE, "session.door", "the session's socket and settings"),
     ];

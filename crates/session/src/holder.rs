@@ -101,7 +101,7 @@ pub fn start(workspace: &Workspace, chosen: &Chosen, hooks: Option<&HookFile>, t
     let id = fresh_session().map_err(RunError::Fresh)?;
     let state = workspace.state()?;
     let root = state.homes().join(id.as_str());
-    let home = Home::make(&root, workspace.root.as_path(), chosen.adapter.as_ref(), environment)?;
+    let home = Home::make(&root, &workspace.root, chosen.adapter.as_ref(), environment)?;
     let parts = Parts { workspace, chosen, hooks, terminal, id, state, home };
     let started = parts.start();
     if started.is_err() {
@@ -198,7 +198,7 @@ impl Parts<'_> {
     }
 
     fn scratch(&self) -> Scratch {
-        let folders = base::session_rules().into_iter().map(|rule| rule.path).collect();
+        let folders = base::session_rules(&self.workspace.root).into_iter().map(|rule| rule.path).collect();
         Scratch::new(&self.workspace.root, folders)
     }
 

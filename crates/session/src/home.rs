@@ -70,7 +70,7 @@ impl Home {
     /// Makes the home `root`. On failure what was made is removed again.
     pub fn make(
         root: &Path,
-        workspace: &Path,
+        workspace: &AbsPath,
         adapter: Option<&Adapter>,
         environment: &Environment,
     ) -> Result<Home, HomeError> {
@@ -84,7 +84,7 @@ impl Home {
 
     fn fill(
         root: &Path,
-        workspace: &Path,
+        workspace: &AbsPath,
         adapter: Option<&Adapter>,
         environment: &Environment,
     ) -> Result<Home, HomeError> {
@@ -92,21 +92,25 @@ impl Home {
         let mut home = Home {
             root: root.to_owned(),
             shown: Vec::new(),
-            rules: base::session_rules(),
+            rules: base::session_rules(workspace),
             single_files: BTreeSet::new(),
             vars: BTreeMap::new(),
         };
-        for (name, target) in [("home", base::HOME), ("tmp", "/tmp"), ("var-tmp", "/var/tmp")] {
+        let temporary = base::temporary(workspace);
+        for (name, target) in [("home", base::HOME)].into_iter().chain(temporary) {
             let source = root.join(name);
             make_dir(&source)?;
+            if let Ok(below) = Path::new(target).strip_prefix(inside) {
+                make_dir(&root.join("home").join(below))?;
+            }
             home.shown.push(Shown { source, target: target.into(), read_only: false });
         }
         home.vars.insert("HOME".into(), inside.into());
-        home.vars.insert("TMPDIR".into(), "/tmp".into());
+        home.vars.insert("TMPDIR".into(), temporary[0].1.into());
         home.identity(environment)?;
         home.toolchains(environment);
         if let Some(adapter) = adapter {
-            home.seed(adapter, workspace, environment)?;
+            home.seed(adapter, workspace.as_path(), environment)?;
         }
         Ok(home)
     }
@@ -283,7 +287,7 @@ mod tests {
             let vars = BTreeMap::from([("HOME".into(), self.person().into())]);
             let environment = Environment { vars, cwd: "/".into(), exe: "/remit".into() };
             let claude = Adapter::named("claude").unwrap().unwrap();
-            Home::make(&self.dir.path().join("homes/1"), Path::new("/w s"), Some(&claude), &environment)
+            Home::make(&self.dir.path().join("homes/1"), &AbsPath::new("/w s").unwrap(), Some(&claude), &environment)
         }
         fn copy(&self) -> Value {
             let file = self.dir.path().join("homes/1/home/.claude/.claude.json");

@@ -28,16 +28,18 @@ impl Scratch {
 
     /// Whether a change of this path is only counted.
     pub fn has(&self, path: &AbsPath, is_dir: bool) -> bool {
-        if self.folders.iter().any(|f| f.covers(path)) || path.components().any(|c| c == b".git") {
+        if path.components().any(|c| c == b".git") {
             return true;
         }
+        // A workspace below a scratch folder (in `/tmp`, say) is work all the same.
         match self.workspace.strip(path) {
-            Some(rest) if !rest.is_empty() && !self.ignored.is_empty() => {
+            Some(b"") => false,
+            Some(rest) => {
                 use std::os::unix::ffi::OsStrExt;
                 let below = Path::new(std::ffi::OsStr::from_bytes(rest));
                 self.ignored.matched_path_or_any_parents(below, is_dir).is_ignore()
             }
-            _ => false,
+            None => self.folders.iter().any(|f| f.covers(path)),
         }
     }
 }
@@ -51,7 +53,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(".gitignore"), "target/\n*.o\n!keep.o\n").unwrap();
         let root = AbsPath::try_from(dir.path()).unwrap();
-        let scratch = Scratch::new(&root, vec![AbsPath::new("/home/agent").unwrap()]);
+        let scratch = Scratch::new(&root, vec![AbsPath::new("/home/agent").unwrap(), root.parent().unwrap()]);
         let has = |rest: &str| scratch.has(&AbsPath::lexical(&root, rest).unwrap(), false);
         assert!(has("target/debug/x") && has("a/b.o") && has(".git/index.lock"));
         assert!(!has("src/main.rs") && !has("keep.o") && !has(".gitignore"));

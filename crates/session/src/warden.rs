@@ -4,11 +4,13 @@
 use crate::calls::{Calls, Control, OpenCall};
 use crate::recorder::{Recorder, in_call, now};
 use crate::scratch::Scratch;
+use remit_core::wire::CANARY;
 use remit_core::{AbsPath, Action, CallId, Decision, Effect, Object, Verb, Why};
 use remit_ledger::{Door, Event, Record};
 use remit_policy::{Facts, Policy, decide};
 use remit_sandbox::authority::{Authority, Operation, Ruling};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The authority of one session.
@@ -20,6 +22,9 @@ pub struct Warden {
     calls: Mutex<Calls>,
     /// Temporary siblings that this session made and has not yet renamed or deleted.
     provisional: Mutex<HashSet<AbsPath>>,
+    /// Whether the launch's own try, before the program was started, has been refused: it is no deed of the
+    /// agent's, and the first record of the session tells of it.
+    tried: AtomicBool,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -29,7 +34,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Warden {
     /// For a session.
     pub fn new(policy: Arc<Policy>, recorder: Recorder, scratch: Scratch) -> Self {
-        Self { policy, recorder, scratch, calls: Mutex::default(), provisional: Mutex::default() }
+        Self { policy, recorder, scratch, calls: Mutex::default(), provisional: Mutex::default(), tried: AtomicBool::new(false) }
     }
 
     fn action(&self, verb: Verb, object: Object) -> Action {
@@ -83,6 +88,10 @@ impl Warden {
             }
             _ => mine.contains(operation.path),
         }
+    }
+
+    fn is_self_test(&self, operation: &Operation<'_>) -> bool {
+        operation.path.as_bytes() == CANARY.as_bytes() && !self.tried.swap(true, Ordering::Relaxed)
     }
 
     fn refused(&self, operation: &Operation<'_>, action: &Action, decision: &Decision) {
@@ -143,6 +152,9 @@ impl Authority for Warden {
     fn judge(&self, operation: &Operation<'_>) -> Ruling {
         let (action, decision) = self.decide(operation);
         if decision.effect != Effect::Allow {
+            if self.is_self_test(operation) {
+                return Ruling::Deny;
+            }
             self.refused(operation, &action, &decision);
             return Ruling::Deny;
         }

@@ -102,7 +102,7 @@ impl Workspace {
 
     /// The policy as `explain` and `check` see it: with what every session has, without a session.
     pub fn policy(&self) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
-        self.compile(base::session_rules(), BTreeSet::new())
+        self.compile(base::session_rules(&self.root), BTreeSet::new())
     }
 
     /// Findings as an error.

@@ -19,7 +19,8 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failu
     let chosen = choose(&workspace, args.agent.as_deref(), &args.command)?;
     let hooks = if args.no_hooks { None } else { hook_file(&workspace, &chosen)? };
     let session = holder::start(&workspace, &chosen, hooks.as_ref(), terminal_size())?;
-    for note in &session.notes {
+    // What is held from the start only is in the session's first record; what is not held at all is said.
+    for note in session.notes.iter().filter(|n| n.starts_with("not held")) {
         report::talk(&format!("{DIM}remit: {note}{DIM:#}\n"));
     }
     if session.running().terminal().is_some() {

@@ -13,8 +13,8 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{DumpableBehavior, chdir, ioctl_tiocsctty, set_dumpable_behavior, setsid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
-    set_no_new_privs,
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
+    set_capabilities, set_no_new_privs,
 };
 use std::convert::Infallible;
 use std::ffi::{CString, OsString};
@@ -30,7 +30,10 @@ pub(super) struct Command {
 }
 
 impl Command {
-    pub(super) fn new(arguments: &[OsString], environment: &[(OsString, OsString)]) -> Result<Self, LaunchError> {
+    pub(super) fn new(
+        arguments: &[OsString],
+        environment: &[(OsString, OsString)],
+    ) -> Result<Self, LaunchError> {
         let nul = |_| LaunchError::Command("a NUL byte stands in it");
         let words = |s: &OsString| CString::new(s.as_bytes()).map_err(nul);
         let arguments: Vec<CString> = arguments.iter().map(words).collect::<Result<_, _>>()?;

@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, IoSliceMut, retry_on_intr};
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -41,7 +41,8 @@ impl Channel {
         if !ancillary.push(SendAncillaryMessage::ScmRights(&files)) {
             return Err(Errno::NOBUFS);
         }
-        retry_on_intr(|| sendmsg(&self.0, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)).map(drop)
+        retry_on_intr(|| sendmsg(&self.0, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL))
+            .map(drop)
     }
 
     /// Waits for one packet, and the descriptor that came with it. Empty: the other end is closed.
@@ -111,7 +112,8 @@ impl Report {
                 let mut text = format!("{}\n", u8::from(measured.floor_complete));
                 for check in &measured.checks {
                     let line = |s: &str| s.replace(['\t', '\n'], " ");
-                    text += &format!("{}\t{}\t{}\n", u8::from(check.held), line(&check.what), line(&check.seen));
+                    text +=
+                        &format!("{}\t{}\t{}\n", u8::from(check.held), line(&check.what), line(&check.seen));
                 }
                 letter(b'M', i32::try_from(measured.landlock_abi).unwrap_or(i32::MAX), &text)
             }

@@ -11,8 +11,8 @@ use crate::view;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::{
-    DumpableBehavior, Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions, WaitStatus, pidfd_getfd, pidfd_open,
-    set_dumpable_behavior, set_parent_process_death_signal, umask, wait,
+    DumpableBehavior, Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions, WaitStatus, pidfd_getfd,
+    pidfd_open, set_dumpable_behavior, set_parent_process_death_signal, umask, wait,
 };
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, isatty, tcsetwinsize};
@@ -84,7 +84,8 @@ fn begin(spec: Spec, command: &Command, holder: &Channel) -> Result<Session, Rep
     };
     let (session, agent) = start().map_err(Report::Failed)?;
     let measured = watch_start(&agent)?;
-    let told = holder.send(&Report::Measured(measured).bytes()).and_then(|()| holder.send(&Report::Started.bytes()));
+    let told =
+        holder.send(&Report::Measured(measured).bytes()).and_then(|()| holder.send(&Report::Started.bytes()));
     told.step(|| "reach the holder".to_owned()).map_err(Report::Failed)?;
     Ok(session)
 }

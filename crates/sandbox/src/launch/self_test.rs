@@ -4,7 +4,6 @@
 use super::spec::Check;
 use crate::plan::{Kind, Plan};
 use crate::raw;
-use crate::view::SESSION;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
@@ -13,6 +12,10 @@ use std::path::Path;
 
 /// A call of the x32 world: another number for a call that is known by its own.
 const X32_GETPID: i64 = 0x4000_0000 + 39;
+
+/// The file that the self-test tries to make. No policy allows it, so an authority is asked about it once in each
+/// session, and need not record that.
+pub const CANARY: &str = "/run/remit/session/canary";
 
 fn check<T>(what: impl Into<String>, tried: Result<T, Errno>, expected: &[Errno]) -> Check {
     let (held, seen) = match tried {
@@ -32,7 +35,11 @@ const NOT_WRITTEN: &[Errno] = &[Errno::ACCESS, Errno::PERM, Errno::ROFS, Errno::
 /// With the floor and without the filter: the floor alone must refuse to write.
 pub(super) fn floor(plan: &Plan) -> Vec<Check> {
     let mut checks = vec![
-        check("write to shared memory without the gate", open("/dev/shm", OFlags::TMPFILE | OFlags::WRONLY), REFUSED),
+        check(
+            "write to shared memory without the gate",
+            open("/dev/shm", OFlags::TMPFILE | OFlags::WRONLY),
+            REFUSED,
+        ),
         check("signal the gate", rustix::process::test_kill_process(Pid::INIT), REFUSED),
     ];
     if !plan.floor.iter().any(|rule| rule.path.as_bytes() == b"/" && rule.rights.read) {
@@ -43,17 +50,24 @@ pub(super) fn floor(plan: &Plan) -> Vec<Check> {
 
 /// With everything in place.
 pub(super) fn all(plan: &Plan) -> Vec<Check> {
-    let canary = Path::new(SESSION).join("canary");
     let mount_call = mount("none", "/", "tmpfs", MountFlags::empty(), None);
     let mut checks = vec![
-        check("make a file that the policy denies", open(canary, OFlags::WRONLY | OFlags::CREATE), NOT_WRITTEN),
+        check(
+            "make a file that the policy denies",
+            open(CANARY, OFlags::WRONLY | OFlags::CREATE),
+            NOT_WRITTEN,
+        ),
         check("mount a file system", mount_call, REFUSED),
         check("make a user namespace", raw::try_user_namespace(), &[Errno::PERM, Errno::NOSPC]),
         check("start an io_uring", raw::try_call(libc::SYS_io_uring_setup), &[Errno::NOSYS, Errno::PERM]),
         check("make a call of another system", raw::try_call(X32_GETPID), &[Errno::NOSYS, Errno::PERM]),
         check("read the gate's environment", open("/proc/1/environ", OFlags::RDONLY), REFUSED),
         check("enter the gate's root", open("/proc/1/root", OFlags::PATH), REFUSED),
-        check("change the kernel's settings", open("/proc/sys/kernel/core_pattern", OFlags::WRONLY), NOT_WRITTEN),
+        check(
+            "change the kernel's settings",
+            open("/proc/sys/kernel/core_pattern", OFlags::WRONLY),
+            NOT_WRITTEN,
+        ),
     ];
     let folders = plan.masks.iter().map(|path| (path, Kind::Folder));
     for (path, kind) in folders.chain(plan.file_masks.iter().map(|path| (path, Kind::File))) {
@@ -91,4 +105,23 @@ fn status() -> Check {
         .collect();
     let held = wrong.is_empty();
     Check { what, held, seen: if held { "none is left".to_owned() } else { wrong.join(", ") } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_is_held_the_test_says_so() {
+        assert!(!status().held);
+        let write = &floor(&Plan::default())[0];
+        assert!(!write.held && write.seen == "it worked", "{write:?}");
+    }
+
+    #[test]
+    fn another_error_than_the_expected_one_is_no_proof() {
+        let seen: Result<(), Errno> = Err(Errno::INVAL);
+        assert!(!check("x", seen, REFUSED).held);
+        assert!(check("x", Err::<(), _>(Errno::ACCESS), REFUSED).held);
+    }
 }

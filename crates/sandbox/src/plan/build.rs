@@ -5,7 +5,9 @@
 
 use super::finish::finish;
 use super::survey::{self, MOST_ENTRIES, Names};
-use super::{Bind, Disk, FloorRule, Found, Kind, Link, Plan, Point, Refusal, Rights, Rules, Source, Stat, Where};
+use super::{
+    Bind, Disk, FloorRule, Found, Kind, Link, Plan, Point, Refusal, Rights, Rules, Source, Stat, Where,
+};
 use remit_core::AbsPath;
 use remit_policy::Access;
 use std::collections::BTreeMap;
@@ -110,7 +112,9 @@ const NO_NARROW_READ: &str = "reading cannot be taken away inside a readable fol
 const SHARED_MEMORY: &str = "/dev/shm";
 
 fn own(path: &AbsPath) -> bool {
-    OWN.iter().any(|own| path.as_bytes().strip_prefix(own.as_bytes()).is_some_and(|r| matches!(r.first(), None | Some(b'/'))))
+    OWN.iter().any(|own| {
+        path.as_bytes().strip_prefix(own.as_bytes()).is_some_and(|r| matches!(r.first(), None | Some(b'/')))
+    })
 }
 
 fn rights(access: Access) -> Rights {
@@ -134,7 +138,9 @@ impl Planner<'_> {
     /// What stands at a path of the view, seen from outside.
     fn find(&self, path: &AbsPath, state: State) -> Result<Found, String> {
         match self.outside(path, state) {
-            Some(path) => self.disk.find(&path).map_err(|error| format!("{path} cannot be looked at: {error}")),
+            Some(path) => {
+                self.disk.find(&path).map_err(|error| format!("{path} cannot be looked at: {error}"))
+            }
             None => Ok(Found::Absent),
         }
     }
@@ -152,7 +158,8 @@ impl Planner<'_> {
     /// A person's rule for something of the machine that lies where the session has a folder of its own, such as a
     /// work tree below `/tmp`: it is shown there.
     fn of_the_machine(&self, path: &AbsPath, place: &Place, tree: usize) -> bool {
-        let person = place.points.iter().filter_map(|i| self.points.get(*i)).any(|p| !p.base && !p.access.is_none());
+        let person =
+            place.points.iter().filter_map(|i| self.points.get(*i)).any(|p| !p.base && !p.access.is_none());
         let private = self.plan.binds.get(tree).is_some_and(|bind| bind.private);
         private && person && matches!(self.disk.find(path), Ok(Found::Is(stat)) if stat.kind != Kind::Link)
     }
@@ -197,13 +204,15 @@ impl Planner<'_> {
             .points
             .iter()
             .filter_map(|p| match &p.place {
-                Where::Path(path) if self.access(path).has(Access::WRITE) => Some(path),
+                Where::Path(path) if !p.base && self.access(path).has(Access::WRITE) => Some(path),
                 _ => None,
             })
             .collect();
         let single = |path: &&&AbsPath| match self.disk.find(path) {
             Ok(Found::Is(stat)) => stat.kind == Kind::File,
-            Ok(Found::Absent) => !self.points.iter().any(|p| p.folder && p.place == Where::Path((**path).clone())),
+            Ok(Found::Absent) => {
+                !self.points.iter().any(|p| p.folder && p.place == Where::Path((**path).clone()))
+            }
             _ => false,
         };
         let folder = |path: &&AbsPath| {
@@ -224,7 +233,10 @@ impl Planner<'_> {
             if point.access.is_none() {
                 wanted.push(index);
             } else if most.has(Access::READ) && !point.access.has(Access::READ) {
-                refused.push((index, "reading cannot be taken away from some names in a readable folder, except by `none`"));
+                refused.push((
+                    index,
+                    "reading cannot be taken away from some names in a readable folder, except by `none`",
+                ));
             } else if most.has(Access::EXECUTE) && !point.access.has(Access::EXECUTE) {
                 if point.access.has(Access::WRITE) {
                     refused.push((index, "starting programs cannot be taken away from some names that may be written in an executable folder; grant `all` or `read`"));
@@ -241,7 +253,9 @@ impl Planner<'_> {
         let out = |path: &AbsPath| own(path) || self.access(path).is_none() && self.closed_for_good(path);
         let found = survey::survey(self.disk, self.request.rules, &self.points, &wanted, &out);
         for closed in &found.closed {
-            self.plan.notes.push(format!("{closed} cannot be listed, so no rule with wildcards was applied below it"));
+            self.plan
+                .notes
+                .push(format!("{closed} cannot be listed, so no rule with wildcards was applied below it"));
         }
         if found.too_many {
             let why = format!("more than {MOST_ENTRIES} files lie where rules with wildcards apply");
@@ -263,7 +277,9 @@ impl Planner<'_> {
     /// Whether no rule can grant anything at or below: a literal `none`, or sealed.
     fn closed_for_good(&self, path: &AbsPath) -> bool {
         self.request.sealed.iter().any(|sealed| sealed.covers(path))
-            || self.points.iter().any(|p| !p.base && p.access.is_none() && matches!(&p.place, Where::Path(none) if none.covers(path)))
+            || self.points.iter().any(|p| {
+                !p.base && p.access.is_none() && matches!(&p.place, Where::Path(none) if none.covers(path))
+            })
     }
 
     /// The most and the least that literal rules grant at or below a folder, leaving out where they grant nothing.
@@ -306,7 +322,9 @@ impl Planner<'_> {
         };
         if state == State::Out {
             if !access.is_none() {
-                self.note(place, |rule| format!("{rule} lies inside a folder that is covered, so nothing of it is seen"));
+                self.note(place, |rule| {
+                    format!("{rule} lies inside a folder that is covered, so nothing of it is seen")
+                });
             }
             return (state, floor);
         }
@@ -343,7 +361,9 @@ impl Planner<'_> {
                     self.refuse(index, format!("every session has its own {path}, which no rule can cover"));
                 }
                 Some(point) if !point.base && path.as_bytes() != SHARED_MEMORY.as_bytes() => {
-                    self.plan.notes.push(format!("{} shows nothing: every session has its own {path}", point.rule));
+                    self.plan
+                        .notes
+                        .push(format!("{} shows nothing: every session has its own {path}", point.rule));
                 }
                 _ => {}
             }
@@ -363,7 +383,14 @@ impl Planner<'_> {
     }
 
     /// Access begins: the tree is mounted.
-    fn begin(&mut self, path: &AbsPath, place: &Place, access: Access, found: Found, floor: Rights) -> (State, Rights) {
+    fn begin(
+        &mut self,
+        path: &AbsPath,
+        place: &Place,
+        access: Access,
+        found: Found,
+        floor: Rights,
+    ) -> (State, Rights) {
         let hidden = (State::Hidden, floor);
         match found {
             Found::Is(stat) if stat.kind != Kind::Link => {
@@ -373,7 +400,10 @@ impl Planner<'_> {
                     return hidden;
                 }
                 let tree = self.bind(Source::Host(path.clone()), path, access, false);
-                (State::Shown { tree, narrowed: floor.execute && !want.execute }, self.grant(path, want, floor))
+                (
+                    State::Shown { tree, narrowed: floor.execute && !want.execute },
+                    self.grant(path, want, floor),
+                )
             }
             Found::Is(_) | Found::ThroughLink => {
                 self.repeat_link(path);
@@ -382,7 +412,9 @@ impl Planner<'_> {
             }
             Found::Absent => {
                 if path.as_bytes().len() > 1 {
-                    self.note(place, |rule| format!("{rule} names nothing that exists; it is not seen before the next start"));
+                    self.note(place, |rule| {
+                        format!("{rule} names nothing that exists; it is not seen before the next start")
+                    });
                 }
                 hidden
             }
@@ -417,7 +449,9 @@ impl Planner<'_> {
             }
             Found::Absent => {
                 if !floor.has(want) {
-                    self.note(place, |rule| format!("{rule} names nothing that exists; what it adds holds from the next start"));
+                    self.note(place, |rule| {
+                        format!("{rule} names nothing that exists; what it adds holds from the next start")
+                    });
                 }
                 self.uses(tree, access.meet(Access::WRITE));
                 return same;
@@ -458,7 +492,9 @@ impl Planner<'_> {
             // What is not executable, and may not be changed, cannot become so.
             Found::Is(_) => return same,
             Found::Absent if !writes => return same,
-            Found::Absent if folder && self.parent_exists(path, same.0) => self.plan.placeholders.push(path.clone()),
+            Found::Absent if folder && self.parent_exists(path, same.0) => {
+                self.plan.placeholders.push(path.clone())
+            }
             Found::Absent => {
                 self.refuse_place(place, "starting programs cannot be taken away from what does not exist yet; make the folder, or write the rule with a trailing `/`");
                 return same;
@@ -474,9 +510,20 @@ impl Planner<'_> {
     }
 
     /// Access ends: what is there is covered.
-    fn end(&mut self, path: &AbsPath, place: &Place, found: Found, state: State, floor: Rights) -> (State, Rights) {
+    fn end(
+        &mut self,
+        path: &AbsPath,
+        place: &Place,
+        found: Found,
+        state: State,
+        floor: Rights,
+    ) -> (State, Rights) {
         let shown = matches!(state, State::Shown { .. });
-        let none = place.points.iter().copied().find(|i| self.points.get(*i).is_some_and(|p| !p.base && p.access.is_none()));
+        let none = place
+            .points
+            .iter()
+            .copied()
+            .find(|i| self.points.get(*i).is_some_and(|p| !p.base && p.access.is_none()));
         let sealed = self.request.sealed.contains(path);
         match found {
             Found::Is(stat) if stat.kind != Kind::Link => {
@@ -496,7 +543,10 @@ impl Planner<'_> {
             Found::Is(_) => return (state, floor),
             Found::ThroughLink => {
                 if let (Some(index), true) = (none, shown || sealed) {
-                    self.refuse(index, "the path leads through a symbolic link; name the real one".to_owned());
+                    self.refuse(
+                        index,
+                        "the path leads through a symbolic link; name the real one".to_owned(),
+                    );
                 }
                 return (state, floor);
             }
@@ -533,15 +583,25 @@ impl Planner<'_> {
         let Some(outside) = self.outside(path, state) else { return };
         let why = match survey::second_names(self.disk, &outside) {
             Names::Single => return,
-            Names::Second(file) => format!("{file} has a second name, which may be read elsewhere; remove it, or set `hardlinks: allow`"),
-            Names::TooMany => format!("more than {MOST_ENTRIES} files lie below {path}: too many to look for second names; set `hardlinks: allow`"),
+            Names::Second(file) => format!(
+                "{file} has a second name, which may be read elsewhere; remove it, or set `hardlinks: allow`"
+            ),
+            Names::TooMany => format!(
+                "more than {MOST_ENTRIES} files lie below {path}: too many to look for second names; set `hardlinks: allow`"
+            ),
             Names::Unread(folder) => format!("{folder} could not be searched for files with second names"),
         };
         self.refuse(index, why);
     }
 
     fn bind(&mut self, source: Source, target: &AbsPath, access: Access, private: bool) -> usize {
-        self.plan.binds.push(Bind { source, target: target.clone(), noexec: false, read_only: false, private });
+        self.plan.binds.push(Bind {
+            source,
+            target: target.clone(),
+            noexec: false,
+            read_only: false,
+            private,
+        });
         let tree = self.trees.len();
         // Mount points may have to be made in what is private.
         self.trees.push(Tree { executes: false, changes: private || self.may_be_asked(target) });
@@ -607,3 +667,7 @@ impl Planner<'_> {
         self.plan.notes.extend(rules.map(|p| words(&p.rule)));
     }
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

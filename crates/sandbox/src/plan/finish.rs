@@ -67,7 +67,10 @@ fn split(plan: &mut Plan, disk: &dyn Disk, at: usize) {
             _ => plan.binds.push(Bind { source: Source::Host(source), target, ..bind.clone() }),
         }
     }
-    plan.notes.push(format!("{}: no new names can be made directly in it, it is put together from its parts", bind.target));
+    plan.notes.push(format!(
+        "{}: no new names can be made directly in it, it is put together from its parts",
+        bind.target
+    ));
 }
 
 fn repeat_root_links(plan: &mut Plan, disk: &dyn Disk) {

@@ -78,7 +78,10 @@ fn place(pattern: &Pattern) -> Where {
             // In the canonical spelling nothing but `**` has two stars in a row.
             let text = pattern.to_string();
             let names = text.split('/').filter(|name| !name.is_empty()).count();
-            Where::Wild { prefix: pattern.literal_prefix().clone(), depth: (!text.contains("**")).then_some(names) }
+            Where::Wild {
+                prefix: pattern.literal_prefix().clone(),
+                depth: (!text.contains("**")).then_some(names),
+            }
         }
     }
 }
@@ -95,7 +98,11 @@ mod tests {
 
     #[test]
     fn only_a_folder_is_spelled_as_one() {
-        assert!(as_folder("secrets/ none") && as_folder("secrets/** none") && as_folder("my secrets/* read-write"));
+        assert!(
+            as_folder("secrets/ none")
+                && as_folder("secrets/** none")
+                && as_folder("my secrets/* read-write")
+        );
         assert!(!as_folder("secrets none") && !as_folder("**/.env none") && !as_folder("a/b read"));
     }
 }

@@ -51,9 +51,7 @@ pub struct Rights {
 impl Rights {
     /// Whether all of `other` is in these.
     pub fn has(self, other: Rights) -> bool {
-        (self.read || !other.read)
-            && (self.execute || !other.execute)
-            && (self.socket || !other.socket)
+        (self.read || !other.read) && (self.execute || !other.execute) && (self.socket || !other.socket)
     }
 
     /// Both together.

@@ -62,7 +62,8 @@ pub(crate) fn build(plan: &Plan, files: &[SessionFile]) -> Result<(), Failure> {
     devices(&root)?;
     process_folder(&stage, &root)?;
     masks(plan, &stage, &root)?;
-    raw::set_mount(root.folder.as_fd(), false, PLAIN | READ_ONLY).step(|| "make the root read-only".to_owned())?;
+    raw::set_mount(root.folder.as_fd(), false, PLAIN | READ_ONLY)
+        .step(|| "make the root read-only".to_owned())?;
     enter(&root).step(|| "enter the new root".to_owned())
 }
 
@@ -152,12 +153,15 @@ fn process_folder(stage: &OwnedFd, root: &Root) -> Result<(), Failure> {
         rustix::io::write(&file, b"0").map(drop)
     };
     limit().step(|| "forbid further user namespaces".to_owned())?;
-    let cover = |name: &str, with: &dyn Fn(&OwnedFd) -> Result<OwnedFd, Errno>| {
-        match fs::openat(&proc, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
-            Ok(file) => put(with(&file)?, file),
-            Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error),
-        }
+    let cover = |name: &str, with: &dyn Fn(&OwnedFd) -> Result<OwnedFd, Errno>| match fs::openat(
+        &proc,
+        name,
+        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    ) {
+        Ok(file) => put(with(&file)?, file),
+        Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error),
     };
     for name in PROC_READ_ONLY {
         cover(name, &|file| again(file, attributes | READ_ONLY)).step(|| format!("protect /proc/{name}"))?;
@@ -193,7 +197,8 @@ fn masks(plan: &Plan, stage: &OwnedFd, root: &Root) -> Result<(), Failure> {
 }
 
 fn enter(root: &Root) -> Result<(), Errno> {
-    let folder = fs::openat(&root.folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let folder =
+        fs::openat(&root.folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     fchdir(&folder)?;
     // Afterwards the old root lies on top of the new one.
     pivot_root(".", ".")

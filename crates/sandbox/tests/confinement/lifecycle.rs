@@ -44,7 +44,8 @@ fn the_environment() {
 fn no_other_descriptor() {
     let scene = Scene::new().rule(".", "all");
     // One that is not closed on exec, as a careless caller might have.
-    let stray = rustix::fs::open("/etc/passwd", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).unwrap();
+    let stray =
+        rustix::fs::open("/etc/passwd", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).unwrap();
     let outcome = scene.run(&["/bin/ls", "/proc/self/fd"]);
     drop(stray);
     // The last is the one by which `ls` reads the folder.
@@ -61,7 +62,10 @@ fn a_program_is_found() {
     let scene = Scene::new().rule(".", "all");
     assert_eq!(scene.run(&["echo", "hi"]).output, "hi\n");
     let error = scene.start(&["no-such-program"]).err().expect("an error");
-    assert!(matches!(&error, LaunchError::Program { program, .. } if program == "no-such-program"), "{error}");
+    assert!(
+        matches!(&error, LaunchError::Program { program, .. } if program == "no-such-program"),
+        "{error}"
+    );
     assert!(error.to_string().contains("No such file"), "{error}");
     assert!(matches!(scene.start(&[]).err(), Some(LaunchError::Command(_))));
     assert!(matches!(scene.start(&["a\0b"]).err(), Some(LaunchError::Command(_))));
@@ -110,8 +114,9 @@ fn ends_within(mut file: std::fs::File, limit: Duration) {
 
 fn what_is_left_behind() {
     let scene = Scene::new().rule(".", "all");
-    let (running, file) =
-        scene.start(&["sh", "-c", "setsid sleep 100 & (trap '' TERM; sleep 100) & sleep 0.2; exit 4"]).unwrap();
+    let (running, file) = scene
+        .start(&["sh", "-c", "setsid sleep 100 & (trap '' TERM; sleep 100) & sleep 0.2; exit 4"])
+        .unwrap();
     assert_eq!(running.wait(), ChildExit::Code(4));
     ends_within(file, Duration::from_secs(5));
     // What ends when it is asked is not waited for.

@@ -2,6 +2,14 @@
 //! launch wants one thread; as root each runs a second time as an ordinary user.
 //!
 //! `cargo test -p remit-sandbox --test confinement [PART OF A NAME]`; `--list` lists.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test, which the lints do not see"
+)]
 
 mod boundaries;
 mod lifecycle;
@@ -48,11 +56,13 @@ fn run_all(wanted: impl Fn(&str) -> bool) -> usize {
     std::fs::copy(std::env::current_exe().expect("a name"), &program).expect("a copy");
     open_to_all(scratch.path());
     open_to_all(&program);
-    let users: &[Option<&str>] = if rustix::process::geteuid().is_root() { &[None, Some(NOBODY)] } else { &[None] };
+    let users: &[Option<&str>] =
+        if rustix::process::geteuid().is_root() { &[None, Some(NOBODY)] } else { &[None] };
     let (mut passed, mut failed) = (0, 0);
     for (name, _) in cases().into_iter().filter(|(name, _)| wanted(name)) {
         for user in users {
-            let mut command = Command::new(if user.is_some() { "setpriv".as_ref() } else { program.as_os_str() });
+            let mut command =
+                Command::new(if user.is_some() { "setpriv".as_ref() } else { program.as_os_str() });
             if let Some(user) = user {
                 command.args(["--reuid", user, "--regid", user, "--clear-groups", "--"]).arg(&program);
             }

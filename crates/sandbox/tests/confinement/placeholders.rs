@@ -14,7 +14,9 @@ pub(crate) const CASES: &[Case] = &[
 fn made_covered_and_removed() {
     let scene = Scene::new().rule(".", "all").rule("secrets/**", "none");
     let secrets = scene.work.join("secrets");
-    let (running, _) = scene.start(&["sh", "-c", "ls secrets && exit 1; mkdir secrets/x && exit 2; sleep 0.2; exit 0"]).unwrap();
+    let (running, _) = scene
+        .start(&["sh", "-c", "ls secrets && exit 1; mkdir secrets/x && exit 2; sleep 0.2; exit 0"])
+        .unwrap();
     assert!(secrets.is_dir());
     assert_eq!(running.wait(), ChildExit::Code(0));
     drop(running);

@@ -13,6 +13,7 @@ pub(crate) const CASES: &[Case] = &[
     ("the_terminal_has_the_size_given_and_follows", the_size),
     ("the_keyboard_interrupts_the_program", the_keyboard_interrupts),
     ("a_relay_passes_both_ways_and_restores_the_terminal", a_relay),
+    ("a_signal_in_a_relay_ends_the_program_and_restores_the_terminal", a_signal_in_a_relay),
     ("a_relay_of_a_pipe_tells_the_end_of_input", a_relay_of_a_pipe),
 ];
 
@@ -37,7 +38,8 @@ fn read_until(running: &Running, word: &str) -> String {
 
 fn a_terminal_of_its_own() {
     let scene = Scene::new().rule(".", "all");
-    let running = start(&scene, "tty; test -t 0 && test -t 2 && echo yes; echo again > /dev/tty; ls /dev/pts");
+    let running =
+        start(&scene, "tty; test -t 0 && test -t 2 && echo yes; echo again > /dev/tty; ls /dev/pts");
     let text = read_until(&running, "ptmx\r\n");
     assert_eq!(text, "/dev/pts/0\r\nyes\r\nagain\r\n0  ptmx\r\n");
     assert_eq!(running.wait(), ChildExit::Code(0));
@@ -45,7 +47,8 @@ fn a_terminal_of_its_own() {
 
 fn the_size() {
     let scene = Scene::new().rule(".", "all");
-    let running = start(&scene, "stty size; trap 'stty size; exit 0' WINCH; echo ready; while :; do sleep 0.05; done");
+    let running =
+        start(&scene, "stty size; trap 'stty size; exit 0' WINCH; echo ready; while :; do sleep 0.05; done");
     assert!(read_until(&running, "ready").contains("30 90"));
     resize(running.terminal().unwrap(), WindowSize { rows: 40, columns: 100 }).unwrap();
     assert!(read_until(&running, "100").contains("40 100"));
@@ -88,6 +91,20 @@ fn a_relay() {
     let length = rustix::io::read(&master, &mut buffer).unwrap();
     let text = String::from_utf8_lossy(&buffer[..length]);
     assert!(text.contains("20 70") && text.contains("got typed"), "{text:?}");
+}
+
+fn a_signal_in_a_relay() {
+    let scene = Scene::new().rule(".", "all");
+    let (_master, slave) = person();
+    let running = start(&scene, "echo ready; exec sleep 100");
+    read_until(&running, "ready");
+    let before = tcgetattr(&slave).unwrap();
+    let kill = format!("sleep 0.3; kill -TERM {}", std::process::id());
+    let mut killer = std::process::Command::new("sh").args(["-c", &kill]).spawn().unwrap();
+    relay(&running, &slave, &slave).unwrap();
+    assert_eq!(running.wait(), ChildExit::Signal(15));
+    assert_eq!(tcgetattr(&slave).unwrap().local_modes, before.local_modes);
+    assert!(killer.wait().unwrap().success());
 }
 
 fn a_relay_of_a_pipe() {

@@ -9,7 +9,7 @@ ask() { # tool, path
     call=$((call + 1))
     printf '{"hook_event_name":"PreToolUse","session_id":"demo-%s","cwd":"%s","tool_name":"%s","tool_use_id":"%s-%s","tool_input":{"file_path":"%s/%s","content":""}}' \
         "$name" "$work" "$1" "$name" "$call" "$work" "$2" |
-        "$remit" hook claude PreToolUse --root "$work" --agent "$name" 2>/tmp/reason >/dev/null
+        "$remit" hook claude PreToolUse --root "$work" --agent "$name" 2>$TMPDIR/reason >/dev/null
 }
 
 ended() {
@@ -24,12 +24,12 @@ write() { # path, text
         ended
     else
         echo "- Write $1 (by the hook)"
-        sed 's/^/  /' /tmp/reason
+        sed 's/^/  /' $TMPDIR/reason
     fi
 }
 
 shell() { # words, command
-    if sh -c "$2" 2>/tmp/reason; then echo "+ $1"; else echo "- $1 (by the kernel)"; sed 's/^/  /' /tmp/reason; fi
+    if sh -c "$2" 2>$TMPDIR/reason; then echo "+ $1"; else echo "- $1 (by the kernel)"; sed 's/^/  /' $TMPDIR/reason; fi
 }
 
 case $name in

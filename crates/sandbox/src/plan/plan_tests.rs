@@ -1,0 +1,325 @@
+//! Plans over a made-up file tree and made-up rules.
+
+use super::*;
+use crate::plan::Where;
+use remit_core::Rule;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+/// A file tree in memory: what stands at each path, and the number of names of files.
+struct Tree(BTreeMap<AbsPath, Stat>, BTreeMap<AbsPath, Vec<u8>>);
+
+fn abs(path: &str) -> AbsPath {
+    AbsPath::new(path).unwrap()
+}
+
+impl Tree {
+    /// `x/` is a folder, `x*` an executable file, `x+` a file with two names, `x@y` a link to `y`, else a file.
+    fn new(entries: &[&str]) -> Self {
+        let mut tree = Tree(BTreeMap::new(), BTreeMap::new());
+        for entry in entries {
+            let (name, kind, mode, names) = match (entry.split_once('@'), entry.chars().last()) {
+                (Some((name, to)), _) => {
+                    tree.1.insert(abs(name), to.as_bytes().to_vec());
+                    (name, Kind::Link, 0o777, 1)
+                }
+                (None, Some('/')) => (*entry, Kind::Folder, 0o755, 1),
+                (None, Some('*')) => (entry.trim_end_matches('*'), Kind::File, 0o755, 1),
+                (None, Some('+')) => (entry.trim_end_matches('+'), Kind::File, 0o644, 2),
+                _ => (*entry, Kind::File, 0o644, 1),
+            };
+            let path = abs(name);
+            let mut above = path.parent();
+            while let Some(folder) = above {
+                above = folder.parent();
+                tree.0.entry(folder).or_insert(Stat { kind: Kind::Folder, mode: 0o755, names: 1 });
+            }
+            tree.0.insert(path, Stat { kind, mode, names });
+        }
+        tree
+    }
+}
+
+impl Disk for Tree {
+    fn find(&self, path: &AbsPath) -> io::Result<Found> {
+        let mut at = AbsPath::root();
+        for name in path.components() {
+            if self.1.contains_key(&at) {
+                return Ok(Found::ThroughLink);
+            }
+            at = at.join(name).unwrap();
+        }
+        Ok(self.0.get(path).map_or(Found::Absent, |stat| Found::Is(*stat)))
+    }
+    fn list(&self, path: &AbsPath, each: &mut dyn FnMut(&[u8], Kind)) -> io::Result<()> {
+        for (entry, stat) in self.0.iter().filter(|(entry, _)| entry.parent().as_ref() == Some(path)) {
+            each(entry.file_name().unwrap(), stat.kind);
+        }
+        Ok(())
+    }
+    fn link(&self, path: &AbsPath) -> io::Result<Vec<u8>> {
+        self.1.get(path).cloned().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+}
+
+/// The most exact rule decides, `none` is absolute; `**/name` is a name at any depth below `/w`. A `b:` before the
+/// path makes it a base rule.
+struct Table(Vec<Point>);
+
+fn table(rules: &[(&str, &str)]) -> Table {
+    let point = |(text, access): &(&str, &str)| {
+        let path = text.trim_start_matches("b:");
+        let place = match path.strip_prefix("**/") {
+            Some(_) => Where::Wild { prefix: abs("/w"), depth: None },
+            None => Where::Path(abs(path)),
+        };
+        Point {
+            place,
+            access: Access::word(access).unwrap(),
+            rule: Arc::new(Rule { id: "r".into(), text: format!("{path} {access}").into(), place: None }),
+            base: text.starts_with("b:"),
+            folder: path.ends_with('/'),
+        }
+    };
+    Table(rules.iter().map(point).collect())
+}
+
+impl Rules for Table {
+    fn access(&self, path: &AbsPath) -> Access {
+        let mut best = (0, Access::NONE);
+        for (index, point) in self.0.iter().enumerate() {
+            let (hit, length) = match &point.place {
+                Where::Path(at) => (at.covers(path), at.as_bytes().len()),
+                Where::Wild { .. } => (self.matches(index, path), usize::MAX),
+            };
+            if hit && point.access.is_none() && !point.base {
+                return Access::NONE;
+            }
+            if hit && length >= best.0 {
+                best = (length, point.access);
+            }
+        }
+        best.1
+    }
+    fn points(&self) -> Vec<Point> {
+        self.0.clone()
+    }
+    fn matches(&self, point: usize, path: &AbsPath) -> bool {
+        let text = &self.0[point].rule.text;
+        let name = text.strip_prefix("**/").unwrap().split(' ').next().unwrap();
+        path.components().any(|component| component == name.as_bytes())
+    }
+    fn may_match(&self, _: usize, _: &[u8]) -> bool {
+        true
+    }
+}
+
+/// What is given beside the rules.
+#[derive(Default)]
+struct Given<'a> {
+    extras: &'a [Extra],
+    sealed: &'a [AbsPath],
+    requestable: &'a [AbsPath],
+    advisory: bool,
+}
+
+fn make(rules: &[(&str, &str)], entries: &[&str]) -> Plan {
+    with(rules, entries, &Given::default())
+}
+
+fn with(rules: &[(&str, &str)], entries: &[&str], given: &Given<'_>) -> Plan {
+    let request = Request {
+        rules: &table(rules),
+        extras: given.extras,
+        sealed: given.sealed,
+        requestable: given.requestable,
+        hardlinks_allowed: false,
+        advisory: given.advisory,
+    };
+    plan(&request, &Tree::new(entries))
+}
+
+fn targets(plan: &Plan) -> Vec<String> {
+    plan.binds.iter().map(|bind| bind.target.to_string()).collect()
+}
+
+fn refusals(plan: &Plan) -> String {
+    plan.refused.iter().map(|refusal| format!("{refusal}\n")).collect()
+}
+
+fn floor(plan: &Plan, path: &str) -> Option<Rights> {
+    plan.floor.iter().find(|rule| rule.path == abs(path)).map(|rule| rule.rights)
+}
+
+#[test]
+fn one_mount_for_each_topmost_granted_path_and_none_inside() {
+    let plan = make(
+        &[("/w", "all"), ("/w/a", "all"), ("/w/b/c", "read"), ("/data", "read"), ("/data-2", "read")],
+        &["/w/a/", "/w/b/c", "/data/x", "/data-2/y", "/other/z"],
+    );
+    assert_eq!(targets(&plan), ["/data", "/data-2", "/w"]);
+    assert!(plan.refused.is_empty(), "{}", refusals(&plan));
+    assert!(plan.binds[0].read_only && plan.binds[0].noexec);
+    assert!(!plan.binds[2].read_only && !plan.binds[2].noexec);
+    assert_eq!(floor(&plan, "/data"), Some(Rights { read: true, execute: false, socket: false }));
+    assert_eq!(floor(&plan, "/w"), Some(Rights { read: true, execute: true, socket: true }));
+}
+
+#[test]
+fn the_end_of_access_is_covered_where_it_is_seen() {
+    let plan = make(
+        &[("/w", "all"), ("/w/s", "none"), ("/w/s/deep", "none"), ("/w/f", "none"), ("/away", "none")],
+        &["/w/s/deep/", "/w/f", "/away/x"],
+    );
+    assert_eq!((plan.masks, plan.file_masks), (vec![abs("/w/s")], vec![abs("/w/f")]));
+    assert_eq!(plan.binds.len(), 1);
+}
+
+#[test]
+fn names_by_wildcard_are_covered_where_they_exist() {
+    let plan = make(
+        &[("/w", "all"), ("/w/open", "all"), ("**/.env", "none"), ("**/keys", "none")],
+        &["/w/open/.env", "/w/a/keys/.env", "/w/a/b/.env", "/x/.env"],
+    );
+    assert_eq!(plan.masks, [abs("/w/a/keys")]);
+    assert_eq!(plan.file_masks, [abs("/w/a/b/.env"), abs("/w/open/.env")]);
+    assert!(plan.notes.iter().any(|note| note.contains("`**/.env none`")), "{:?}", plan.notes);
+}
+
+#[test]
+fn an_absent_folder_gets_a_placeholder_and_an_absent_name_a_note() {
+    let plan =
+        make(&[("/w", "all"), ("/w/s/", "none"), ("/w/n", "none"), ("/w/no/parent/", "none")], &["/w/x"]);
+    assert_eq!((plan.placeholders, plan.masks), (vec![abs("/w/s")], vec![abs("/w/s")]));
+    assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
+}
+
+#[test]
+fn starting_programs_ends_by_a_noexec_mount_and_begins_by_the_floor() {
+    let plan = make(
+        &[
+            ("/w", "all"),
+            ("/w/data", "read-write"),
+            ("/w/data/bin", "all"),
+            ("/w/run", "read"),
+            ("/w/text", "read"),
+        ],
+        &["/w/data/bin/", "/w/run*", "/w/text"],
+    );
+    let noexec: Vec<_> = plan.binds.iter().map(|b| (b.target.to_string(), b.noexec)).collect();
+    let expected = [("/w", false), ("/w/data", true), ("/w/data/bin", false), ("/w/run", true)];
+    assert_eq!(noexec, expected.map(|(path, noexec)| (path.to_owned(), noexec)));
+
+    let plan = make(&[("/w", "read-write"), ("/w/bin", "all")], &["/w/bin/tool*"]);
+    assert_eq!(targets(&plan), ["/w"]);
+    assert!(!plan.binds[0].noexec);
+    assert_eq!(floor(&plan, "/w/bin"), Some(Rights { read: true, execute: true, socket: true }));
+}
+
+#[test]
+fn what_cannot_be_held_is_refused_by_name() {
+    let refused = |rules: &[(&str, &str)], entries: &[&str], word: &str| {
+        let plan = make(rules, entries);
+        assert!(refusals(&plan).contains(word), "{rules:?}: {}", refusals(&plan));
+        let rules = rules.to_vec();
+        let advisory = with(&rules, entries, &Given { advisory: true, ..Given::default() });
+        assert!(advisory.refused.is_empty() && advisory.notes.iter().any(|note| note.contains(word)));
+    };
+    refused(&[("/w", "read"), ("/w/drop", "write")], &["/w/drop/"], "reading cannot be taken away");
+    refused(&[("/w", "all"), ("**/x", "write")], &["/w/x"], "reading cannot be taken away");
+    refused(&[("/w", "all"), ("/w/f", "read-write")], &["/w/f"], "one file");
+    refused(&[("/w", "all"), ("**/f", "read-write")], &["/w/f"], "some names");
+    refused(&[("/w", "all"), ("/w/n", "read-write")], &["/w/x"], "does not exist yet");
+    refused(&[("/w", "all"), ("/w/s", "none")], &["/w/s/a/k+"], "/w/s/a/k has a second name");
+    refused(&[("/w", "all"), ("**/k", "none")], &["/w/a/k+"], "/w/a/k has a second name");
+    refused(&[("/w", "all"), ("/w/l/s", "none")], &["/w/r/s", "/w/l@r"], "symbolic link");
+    refused(&[("/w", "all"), ("/proc/kcore", "none")], &["/w/x", "/proc/kcore"], "its own /proc/kcore");
+}
+
+#[test]
+fn a_file_that_may_be_written_brings_its_folder_and_nothing_else_of_it() {
+    let plan = make(&[("/conf/app.json", "read-write")], &["/conf/app.json", "/conf/other"]);
+    assert_eq!(targets(&plan), ["/conf"]);
+    assert_eq!(floor(&plan, "/conf"), None);
+    assert_eq!(floor(&plan, "/conf/app.json"), Some(Rights { read: true, execute: false, socket: true }));
+    assert!(!plan.binds[0].read_only);
+}
+
+#[test]
+fn what_may_be_asked_for_is_shown_and_granted_nothing() {
+    let asked = [abs("/spec")];
+    let plan =
+        with(&[("/w", "all")], &["/w/x", "/spec/y"], &Given { requestable: &asked, ..Given::default() });
+    assert_eq!(targets(&plan), ["/spec", "/w"]);
+    assert!(floor(&plan, "/spec").is_none() && !plan.binds[0].read_only);
+    let plan = with(
+        &[("/w", "all"), ("/spec", "none")],
+        &["/w/x", "/spec/y"],
+        &Given { requestable: &asked, ..Given::default() },
+    );
+    assert_eq!(targets(&plan), ["/w"]);
+}
+
+#[test]
+fn what_is_sealed_is_covered_whatever_rules_say() {
+    let sealed = [abs("/w/state")];
+    let plan = with(
+        &[("/w", "all"), ("/w/state/x", "all")],
+        &["/w/state/x/", "/w/y"],
+        &Given { sealed: &sealed, ..Given::default() },
+    );
+    assert_eq!((targets(&plan), plan.masks), (vec!["/w".to_owned()], vec![abs("/w/state")]));
+}
+
+#[test]
+fn the_sessions_own_folders_stand_in_for_those_of_the_machine() {
+    let extras = [
+        Extra { target: abs("/tmp"), source: Source::Memory },
+        Extra { target: abs("/home/agent"), source: Source::Host(abs("/state/home")) },
+    ];
+    let base = [("b:/tmp", "all"), ("b:/home/agent", "read-write"), ("b:/home/agent/bin", "all")];
+    let entries = ["/tmp/w/x", "/state/home/bin/", "/home/me/"];
+    let rules = [base.as_slice(), &[("/tmp/w", "all")]].concat();
+    let plan = with(&rules, &entries, &Given { extras: &extras, ..Given::default() });
+    assert_eq!(targets(&plan), ["/home/agent", "/tmp", "/tmp/w"]);
+    assert_eq!(plan.binds[0].source, Source::Host(abs("/state/home")));
+    assert_eq!(
+        (&plan.binds[1].source, &plan.binds[2].source),
+        (&Source::Memory, &Source::Host(abs("/tmp/w")))
+    );
+    assert!(floor(&plan, "/home/agent/bin").is_some_and(|rights| rights.execute));
+    // A person who names it gets the machine's.
+    let rules = [base.as_slice(), &[("/tmp", "read")]].concat();
+    let plan = with(&rules, &entries, &Given { extras: &extras, ..Given::default() });
+    assert_eq!(plan.binds[1].source, Source::Host(abs("/tmp")));
+}
+
+#[test]
+fn a_view_of_everything_is_put_together_around_its_own_folders() {
+    let extras = [Extra { target: abs("/home/agent"), source: Source::Memory }];
+    let entries =
+        ["/etc/x", "/home/me/", "/proc/1/", "/dev/null", "/bin@usr/bin", "/usr/bin/", "/run/other/"];
+    let plan = with(&[("/", "read")], &entries, &Given { extras: &extras, ..Given::default() });
+    assert_eq!(targets(&plan), ["/etc", "/home/agent", "/home/me", "/run/other", "/usr"]);
+    assert_eq!(plan.links, [Link { at: abs("/bin"), to: b"usr/bin".to_vec() }]);
+    assert!(floor(&plan, "/").is_some_and(|rights| rights.read));
+}
+
+#[test]
+fn links_of_the_root_are_repeated_if_they_lead_somewhere() {
+    let plan = make(
+        &[("b:/usr", "read"), ("b:/lib64", "read")],
+        &["/usr/lib/", "/lib64@usr/lib", "/bin@usr/bin", "/x@/opt"],
+    );
+    let links: Vec<_> = plan.links.iter().map(|link| link.at.to_string()).collect();
+    assert_eq!(links, ["/lib64", "/bin"]);
+    assert!(plan.notes.is_empty(), "{:?}", plan.notes);
+}
+
+#[test]
+fn a_rule_of_the_base_that_hides_yields_to_a_person() {
+    let plan = make(&[("b:/etc", "read"), ("b:/etc/shadow", "none")], &["/etc/passwd", "/etc/shadow+"]);
+    assert_eq!(plan.file_masks, [abs("/etc/shadow")]);
+    assert!(plan.refused.is_empty(), "{}", refusals(&plan));
+}
