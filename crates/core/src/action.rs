@@ -80,11 +80,9 @@ impl fmt::Display for Verb {
 impl std::str::FromStr for Verb {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        [Verb::FILES.as_slice(), &[Verb::Connect]]
-            .concat()
-            .into_iter()
-            .find(|v| v.word() == text)
-            .ok_or_else(|| format!("`{text}` is not a verb (read, write, create, delete, rename, execute, connect)"))
+        [Verb::FILES.as_slice(), &[Verb::Connect]].concat().into_iter().find(|v| v.word() == text).ok_or_else(
+            || format!("`{text}` is not a verb (read, write, create, delete, rename, execute, connect)"),
+        )
     }
 }
 

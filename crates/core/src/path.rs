@@ -157,7 +157,9 @@ pub fn escape(bytes: &[u8]) -> String {
         for c in chunk.valid().chars() {
             match c {
                 '\\' => out.push_str("\\\\"),
-                c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+                c if c.is_control()
+                    || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+                {
                     let mut buffer = [0; 4];
                     for b in c.encode_utf8(&mut buffer).bytes() {
                         // Writing to a String cannot fail.

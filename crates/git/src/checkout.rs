@@ -67,8 +67,8 @@ fn linked(work_tree: &Path, pointer: &Path) -> io::Result<Option<Checkout>> {
         Err(e) => return Err(e),
     };
     let back = fs::read(git_dir.join("gitdir")).unwrap_or_default();
-    let points_back = fs::canonicalize(OsStr::from_bytes(back.trim_ascii())).ok()
-        == fs::canonicalize(pointer).ok();
+    let points_back =
+        fs::canonicalize(OsStr::from_bytes(back.trim_ascii())).ok() == fs::canonicalize(pointer).ok();
     let common_dir = fs::canonicalize(common)?;
     match common_dir.parent() {
         Some(main) if points_back && common_dir.file_name() == Some(OsStr::new(".git")) => {

@@ -81,7 +81,8 @@ mod tests {
         let home = dir.path();
         fs::create_dir_all(home.join(".config/git")).unwrap();
         fs::write(home.join(".config/git/config"), "[user]\n name = Old\n email = old@x\n").unwrap();
-        fs::write(home.join(".gitconfig"), "[User]\n\tname = \"A # B\" ; note\n[include]\n path = more\n").unwrap();
+        fs::write(home.join(".gitconfig"), "[User]\n\tname = \"A # B\" ; note\n[include]\n path = more\n")
+            .unwrap();
         fs::write(home.join("more"), "[user]\nemail=new@x # why\n").unwrap();
         let found = identity(home, None).unwrap();
         assert_eq!(found.name.as_deref(), Some("A # B"));

@@ -193,7 +193,8 @@ pub fn registered(host: Host, text: &str) -> Option<(String, Vec<String>)> {
     let dialect = host.dialect();
     let settings: Value = serde_json::from_str(text).ok()?;
     let groups = settings.get("hooks")?.get(dialect.name(Event::BeforeTool))?.as_array()?;
-    let ours = groups.iter().flat_map(handlers).find(|handler| dialect.is_ours(Event::BeforeTool, handler))?;
+    let ours =
+        groups.iter().flat_map(handlers).find(|handler| dialect.is_ours(Event::BeforeTool, handler))?;
     let program = ours.get("command")?.as_str()?.to_owned();
     let args = ours.get("args")?.as_array()?.iter().map(|a| a.as_str().map(str::to_owned));
     Some((program, args.collect::<Option<_>>()?))

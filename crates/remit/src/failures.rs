@@ -12,8 +12,11 @@ impl From<OpenError> for Failure {
             OpenError::Findings { file, text, findings } => {
                 let errors = findings.iter().filter(|f| f.severity == remit_core::Severity::Error).count();
                 let plural = if errors == 1 { "" } else { "s" };
-                Failure::new(Exit::Config, format!("`{file}` has {errors} error{plural}; nothing runs under it"))
-                    .findings(findings, Texts::from([(file, text)]))
+                Failure::new(
+                    Exit::Config,
+                    format!("`{file}` has {errors} error{plural}; nothing runs under it"),
+                )
+                .findings(findings, Texts::from([(file, text)]))
             }
             OpenError::Find(error) => {
                 let hint = error.hint();
@@ -23,7 +26,9 @@ impl From<OpenError> for Failure {
                     None => failure,
                 }
             }
-            OpenError::NoHome => Failure::new(Exit::Config, error.to_string()).hint("set HOME to your home folder"),
+            OpenError::NoHome => {
+                Failure::new(Exit::Config, error.to_string()).hint("set HOME to your home folder")
+            }
             error => Failure::because(Exit::Io, "cannot open the workspace", &error),
         }
     }
@@ -32,8 +37,12 @@ impl From<OpenError> for Failure {
 impl From<ChooseError> for Failure {
     fn from(error: ChooseError) -> Self {
         match &error {
-            ChooseError::NoAgent(..) | ChooseError::NotFound(_) => Failure::new(Exit::NotFound, error.to_string()),
-            ChooseError::NoAdapter(..) | ChooseError::Name(..) => Failure::new(Exit::Config, error.to_string()),
+            ChooseError::NoAgent(..) | ChooseError::NotFound(_) => {
+                Failure::new(Exit::NotFound, error.to_string())
+            }
+            ChooseError::NoAdapter(..) | ChooseError::Name(..) => {
+                Failure::new(Exit::Config, error.to_string())
+            }
             ChooseError::Adapter(..) => Failure::because(Exit::Config, "cannot start the agent", &error),
             _ => Failure::new(Exit::Usage, error.to_string()).hint("remit run --help"),
         }
@@ -50,10 +59,13 @@ impl From<RunError> for Failure {
                 for refusal in refusals {
                     failure = failure.cause(refusal);
                 }
-                failure.hint("`sandbox: advisory` in remit.yaml starts without what cannot be held, and says so")
+                failure
+                    .hint("`sandbox: advisory` in remit.yaml starts without what cannot be held, and says so")
             }
-            RunError::Launch(error) => Failure::because(Exit::Sandbox, "the session could not be started", &error)
-                .hint("`remit doctor` shows what this machine can hold"),
+            RunError::Launch(error) => {
+                Failure::because(Exit::Sandbox, "the session could not be started", &error)
+                    .hint("`remit doctor` shows what this machine can hold")
+            }
             error => Failure::because(Exit::Io, "the session could not be started", &error),
         }
     }

@@ -112,9 +112,9 @@ pub(crate) fn talk(text: &str) {
 /// Writes data to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| {
-        Failure::because(Exit::Io, "cannot write to standard output", &e)
-    })
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|e| Failure::because(Exit::Io, "cannot write to standard output", &e))
 }
 
 /// One JSON object a line on standard output.
@@ -133,14 +133,18 @@ pub(crate) fn show_findings(findings: &[Diagnostic], texts: &Texts) {
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        let mut group = level.primary_title(finding.message.as_str()).id(finding.code).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
+        let mut group = level
+            .primary_title(finding.message.as_str())
+            .id(finding.code)
+            .elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
         for (index, (place, label)) in places(finding).enumerate() {
             let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
             if let Some(text) = texts.get(&*place.file)
                 && let Some(span) = span(text, place)
             {
                 let annotation = kind.span(span).label(label);
-                group = group.element(Snippet::source(text.as_str()).path(&*place.file).annotation(annotation));
+                group =
+                    group.element(Snippet::source(text.as_str()).path(&*place.file).annotation(annotation));
             } else {
                 group = group.element(Level::NOTE.message(format!("at {place} {label}")));
             }

@@ -25,8 +25,16 @@ agents:
 "#;
 
 const FILES: &[&str] = &[
-    "src/a.rs", "src/gen/g.rs", "docs/d.md", "notes.md", "secrets/s", ".env", "src/.env", "other/o.txt",
-    ".mcp.json", "src/.claude/settings.json",
+    "src/a.rs",
+    "src/gen/g.rs",
+    "docs/d.md",
+    "notes.md",
+    "secrets/s",
+    ".env",
+    "src/.env",
+    "other/o.txt",
+    ".mcp.json",
+    "src/.claude/settings.json",
 ];
 
 /// Agent, file, and whether it may be written and read.

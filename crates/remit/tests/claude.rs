@@ -40,8 +40,14 @@ impl Run {
         let turns = [
             Block::tool("Write", json!({"file_path": at("allowed/a.txt"), "content": "fine\n"})),
             Block::tool("Write", json!({"file_path": at("forbidden/x.txt"), "content": "no\n"})),
-            Block::tool("Bash", json!({"command": "cat > forbidden/y.txt <<'EOF'\nno\nEOF", "description": "write"})),
-            Block::tool("Bash", json!({"command": "python3 -c \"open('forbidden/z.txt','w').write('no')\"", "description": "write"})),
+            Block::tool(
+                "Bash",
+                json!({"command": "cat > forbidden/y.txt <<'EOF'\nno\nEOF", "description": "write"}),
+            ),
+            Block::tool(
+                "Bash",
+                json!({"command": "python3 -c \"open('forbidden/z.txt','w').write('no')\"", "description": "write"}),
+            ),
             Block::tool("Read", json!({"file_path": at("secrets/key.txt")})),
             Block::tool("Bash", json!({"command": "cat secrets/key.txt", "description": "read"})),
         ];
@@ -84,7 +90,9 @@ impl Run {
         let path = std::fs::canonicalize(self.env.project())?.join(name);
         let path = path.display().to_string();
         let records = self.log(&["--effect", "deny"])?;
-        let about = records.iter().filter(|r| r["path"].as_str().is_some_and(|p| p == path || p.starts_with(&format!("{path}."))));
+        let about = records
+            .iter()
+            .filter(|r| r["path"].as_str().is_some_and(|p| p == path || p.starts_with(&format!("{path}."))));
         let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
         Ok(about.map(|r| (text(&r["door"]), text(&r["call"]))).collect())
     }
@@ -130,12 +138,14 @@ fn with_hooks_the_hook_refuses_what_it_sees_and_the_kernel_the_rest() -> Result<
     assert_eq!(run.refusals("forbidden/z.txt")?, kernel("toolu_RUN-A_3_0"), "{:?}", run.told(3));
     assert_eq!(run.refusals("secrets/key.txt")?, hook(4));
     let (_, why) = run.told(1)?;
-    assert!(why.contains("`forbidden/** read`") && why.contains("remit.yaml:9"), "{why}");
+    assert!(why.contains("`forbidden/** read`") && why.contains("remit.yaml:10"), "{why}");
     let (_, why) = run.told(3)?;
     assert!(why.contains("Permission denied"), "{why}");
     // What the kernel saw of an allowed call bears the call's id.
     let seen = run.log(&["--call", "toolu_RUN-A_0_0", "--event", "access"])?;
-    let path = |r: &Value| [&r["path"], &r["to"]].iter().filter_map(|p| p.as_str()).any(|p| p.ends_with("allowed/a.txt"));
+    let path = |r: &Value| {
+        [&r["path"], &r["to"]].iter().filter_map(|p| p.as_str()).any(|p| p.ends_with("allowed/a.txt"))
+    };
     assert!(seen.iter().any(|r| r["door"] == "kernel" && path(r)), "{seen:?}");
     assert!(seen.iter().all(|r| r["assurance"] == "kernel" && r["epoch"] == 1), "{seen:?}");
     Ok(())

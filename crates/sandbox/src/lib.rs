@@ -23,6 +23,7 @@ pub mod plan;
 pub mod probe;
 pub mod pty;
 mod raw;
+mod sys;
 pub mod view;
 
 pub use authority::{Authority, Operation, Ruling, Target};

@@ -36,11 +36,30 @@ const READ_ONLY: &[(&str, &str, &str)] = &[
 
 /// Secrets of the machine below `/etc` and the like; hidden from everybody, root included.
 const SECRETS: &[&str] = &[
-    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
-    "/etc/ssh", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/krb5.keytab", "/etc/wireguard",
-    "/etc/NetworkManager/system-connections", "/etc/openvpn", "/etc/ipsec.secrets", "/etc/docker",
-    "/etc/kubernetes", "/etc/rancher", "/etc/letsencrypt", "/etc/security/opasswd", "/etc/remit",
-    "/etc/mysql/debian.cnf", "/etc/netplan", "/etc/ppp", "/etc/machine-id",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+    "/etc/openvpn",
+    "/etc/ipsec.secrets",
+    "/etc/docker",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/letsencrypt",
+    "/etc/security/opasswd",
+    "/etc/remit",
+    "/etc/mysql/debian.cnf",
+    "/etc/netplan",
+    "/etc/ppp",
+    "/etc/machine-id",
 ];
 
 /// Toolchains below the person's home: path, what for.
@@ -116,7 +135,9 @@ fn toolchains(environment: &Environment, found: &mut Vec<BaseRule>) {
     let Some(home) = environment.home() else { return };
     let mut add = |path: PathBuf, id: &str, why: &str| {
         let Ok(real) = std::fs::canonicalize(&path) else { return };
-        let known = |found: &[BaseRule], p: &Path| found.iter().any(|r| r.access.has(READ_EXECUTE) && p.starts_with(r.path.as_path()));
+        let known = |found: &[BaseRule], p: &Path| {
+            found.iter().any(|r| r.access.has(READ_EXECUTE) && p.starts_with(r.path.as_path()))
+        };
         for place in [path, real] {
             // A link that leads to the home folder itself, or above it, must not open it.
             if !known(found, &place) && !home.starts_with(&place) {

@@ -54,7 +54,11 @@ pub enum ChooseError {
 }
 
 /// Which agent and program `remit run [AGENT] [-- CMD…]` means.
-pub fn choose(workspace: &Workspace, agent: Option<&str>, command: &[OsString]) -> Result<Chosen, ChooseError> {
+pub fn choose(
+    workspace: &Workspace,
+    agent: Option<&str>,
+    command: &[OsString],
+) -> Result<Chosen, ChooseError> {
     let agents = &workspace.source.agents;
     let all = || agents.keys().cloned().collect::<Vec<_>>().join(", ");
     let name = match agent {

@@ -38,10 +38,14 @@ impl Desk {
 
     /// Answers a request. Whatever cannot be served answers `Failed`, which the asker treats as a denial.
     pub fn answer(&self, request: &Request) -> Answer {
-        let (Request::Call { version, .. } | Request::Done { version, .. } | Request::Moment { version, .. }) = request;
+        let (Request::Call { version, .. } | Request::Done { version, .. } | Request::Moment { version, .. }) =
+            request;
         if *version != wire::VERSION {
             return Answer::Failed {
-                why: format!("the hook speaks version {version} of the session's wire, the session {}; restart the session", wire::VERSION),
+                why: format!(
+                    "the hook speaks version {version} of the session's wire, the session {}; restart the session",
+                    wire::VERSION
+                ),
             };
         }
         let answered = match request {
@@ -57,7 +61,8 @@ impl Desk {
     }
 
     fn call(&self, host: &str, conversation: Option<&str>, call: &ToolCall) -> Result<Verdict, String> {
-        let known = |answered: &BTreeMap<CallId, Verdict>| call.id.as_ref().and_then(|id| answered.get(id).cloned());
+        let known =
+            |answered: &BTreeMap<CallId, Verdict>| call.id.as_ref().and_then(|id| answered.get(id).cloned());
         if let Some(verdict) = known(&self.answered.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(verdict);
         }
@@ -139,7 +144,13 @@ impl Desk {
         Ok(Answer::Noted { context: None })
     }
 
-    fn moment(&self, host: &str, conversation: Option<&str>, moment: Moment, subagent: Option<&str>) -> Result<Answer, String> {
+    fn moment(
+        &self,
+        host: &str,
+        conversation: Option<&str>,
+        moment: Moment,
+        subagent: Option<&str>,
+    ) -> Result<Answer, String> {
         let name = serde_json::to_value(moment).map_err(|e| e.to_string())?;
         let mut record = self.recorder.record(Event::Moment, Door::Hook).with("moment", name);
         record.host = Some(host.to_owned());

@@ -96,7 +96,12 @@ pub struct Session {
 
 /// Starts a session. Must be called before the process has other threads, and by the thread that will live as
 /// long as the session.
-pub fn start(workspace: &Workspace, chosen: &Chosen, hooks: Option<&HookFile>, terminal: Option<WindowSize>) -> Result<Session, RunError> {
+pub fn start(
+    workspace: &Workspace,
+    chosen: &Chosen,
+    hooks: Option<&HookFile>,
+    terminal: Option<WindowSize>,
+) -> Result<Session, RunError> {
     let environment = workspace.environment();
     let id = fresh_session().map_err(RunError::Fresh)?;
     let state = workspace.state()?;
@@ -135,7 +140,8 @@ impl Parts<'_> {
         let spec = self.spec(plan, Arc::new(warden), &socket)?;
         let running = Arc::new(launch(spec).map_err(refused)?);
         holder.start().map_err(RunError::Thread)?;
-        let mut record = holder.record(Event::SessionStart, Door::Holder).with("measured", measured(running.measured()));
+        let mut record =
+            holder.record(Event::SessionStart, Door::Holder).with("measured", measured(running.measured()));
         record.program = Some(self.chosen.program.display().to_string());
         record.path = Some(self.workspace.root.to_string());
         record.host = self.hooks.map(|h| h.host.clone());
@@ -144,7 +150,11 @@ impl Parts<'_> {
         let gate = Arc::clone(&running);
         let tell = move |control: &Control| -> Result<(), String> {
             let message = serde_json::to_vec(control).map_err(|e| e.to_string())?;
-            match gate.control(&message).map_err(|e| format!("the session's gate does not answer: {e}"))?.as_slice() {
+            match gate
+                .control(&message)
+                .map_err(|e| format!("the session's gate does not answer: {e}"))?
+                .as_slice()
+            {
                 b"" => Ok(()),
                 complaint => Err(String::from_utf8_lossy(complaint).into_owned()),
             }
@@ -164,9 +174,9 @@ impl Parts<'_> {
 
     fn plan(&self, policy: &Policy) -> Result<Plan, RunError> {
         let agent = self.chosen.agent.as_str();
-        let rules: &AgentPolicy = policy.agent(agent).ok_or_else(|| {
-            RunError::Refused(vec![format!("the policy has no agent `{agent}`")])
-        })?;
+        let rules: &AgentPolicy = policy
+            .agent(agent)
+            .ok_or_else(|| RunError::Refused(vec![format!("the policy has no agent `{agent}`")]))?;
         let path = |p: &Path| AbsPath::try_from(p).map_err(|e| OpenError::Path(p.to_owned(), e));
         let extra = |shown: &home::Shown| -> Result<Extra, OpenError> {
             Ok(Extra { target: path(&shown.target)?, source: Source::Host(path(&shown.source)?) })
@@ -220,7 +230,14 @@ impl Parts<'_> {
             let content = What::Content(hooks.settings.clone().into_bytes());
             files.push(SessionFile { name: name_in_session(INNER_SETTINGS), what: content });
             let enter: [&str; 8] = [
-                INNER_REMIT, "enter-session", "--settings", INNER_SETTINGS, "--host", &hooks.host, "--root", "",
+                INNER_REMIT,
+                "enter-session",
+                "--settings",
+                INNER_SETTINGS,
+                "--host",
+                &hooks.host,
+                "--root",
+                "",
             ];
             let mut wrapped: Vec<OsString> = enter.iter().take(7).map(OsString::from).collect();
             wrapped.push(self.workspace.root.as_path().into());

@@ -119,11 +119,15 @@ impl Home {
     fn identity(&self, environment: &Environment) -> Result<(), HomeError> {
         let Some(real) = environment.home() else { return Ok(()) };
         let xdg = environment.get("XDG_CONFIG_HOME").map(Path::new);
-        let found = remit_git::identity(&real, xdg).map_err(|e| HomeError::Read(real.join(".gitconfig"), e))?;
+        let found =
+            remit_git::identity(&real, xdg).map_err(|e| HomeError::Read(real.join(".gitconfig"), e))?;
         let mut text = String::from("[user]\n");
         for (key, value) in [("name", found.name), ("email", found.email)] {
             if let Some(value) = value {
-                text.push_str(&format!("\t{key} = \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\"")));
+                text.push_str(&format!(
+                    "\t{key} = \"{}\"\n",
+                    value.replace('\\', "\\\\").replace('"', "\\\"")
+                ));
             }
         }
         make_file(&self.root.join("home/.gitconfig"), text.as_bytes())
@@ -132,7 +136,12 @@ impl Home {
     /// Toolchains that lie in the person's home are found there although HOME is another folder.
     fn toolchains(&mut self, environment: &Environment) {
         let Some(real) = environment.home() else { return };
-        for (variable, below) in [("RUSTUP_HOME", ".rustup"), ("PYENV_ROOT", ".pyenv"), ("NVM_DIR", ".nvm"), ("VOLTA_HOME", ".volta")] {
+        for (variable, below) in [
+            ("RUSTUP_HOME", ".rustup"),
+            ("PYENV_ROOT", ".pyenv"),
+            ("NVM_DIR", ".nvm"),
+            ("VOLTA_HOME", ".volta"),
+        ] {
             let folder = environment.get(variable).map_or_else(|| real.join(below), PathBuf::from);
             if folder.is_dir() {
                 self.vars.insert(variable.into(), folder.into());
@@ -140,7 +149,12 @@ impl Home {
         }
     }
 
-    fn seed(&mut self, adapter: &Adapter, workspace: &Path, environment: &Environment) -> Result<(), HomeError> {
+    fn seed(
+        &mut self,
+        adapter: &Adapter,
+        workspace: &Path,
+        environment: &Environment,
+    ) -> Result<(), HomeError> {
         let Some(person) = environment.home() else { return Ok(()) };
         let spec = &adapter.home;
         let lever = environment.get(&spec.lever).map(PathBuf::from);
@@ -153,7 +167,11 @@ impl Home {
             self.share(&real.join(name), &mine.join(name), &inside.join(name))?;
         }
         for copy in &spec.copies {
-            let from = if copy.beside_folder && lever.is_none() { person.join(&copy.file) } else { real.join(&copy.file) };
+            let from = if copy.beside_folder && lever.is_none() {
+                person.join(&copy.file)
+            } else {
+                real.join(&copy.file)
+            };
             let bytes = edited(copy, &from, workspace)?;
             make_file(&mine.join(&copy.file), &bytes)?;
         }
@@ -183,7 +201,8 @@ impl Home {
     /// Shows the person's credential folder with everything hidden but the credential file, its temporary
     /// siblings and its locks.
     fn login(&mut self, login: &crate::adapter::LoginSpec, real: &Path) {
-        let (Ok(folder), Ok(file)) = (fs::canonicalize(real), fs::canonicalize(real.join(&login.file))) else {
+        let (Ok(folder), Ok(file)) = (fs::canonicalize(real), fs::canonicalize(real.join(&login.file)))
+        else {
             return;
         };
         // A credential that is itself a link elsewhere is not followed out of the folder.
@@ -230,7 +249,8 @@ fn edited(copy: &CopySpec, from: &Path, workspace: &Path) -> Result<Vec<u8>, Hom
         Err(e) => return Err(HomeError::Read(from.to_owned(), e)),
     };
     let place = workspace.to_string_lossy();
-    let named = |keys: &[String]| -> Vec<String> { keys.iter().map(|k| k.replace("{workspace}", &place)).collect() };
+    let named =
+        |keys: &[String]| -> Vec<String> { keys.iter().map(|k| k.replace("{workspace}", &place)).collect() };
     for keys in &copy.only {
         keep_only(&mut value, &named(keys));
     }
@@ -287,7 +307,12 @@ mod tests {
             let vars = BTreeMap::from([("HOME".into(), self.person().into())]);
             let environment = Environment { vars, cwd: "/".into(), exe: "/remit".into() };
             let claude = Adapter::named("claude").unwrap().unwrap();
-            Home::make(&self.dir.path().join("homes/1"), &AbsPath::new("/w s").unwrap(), Some(&claude), &environment)
+            Home::make(
+                &self.dir.path().join("homes/1"),
+                &AbsPath::new("/w s").unwrap(),
+                Some(&claude),
+                &environment,
+            )
         }
         fn copy(&self) -> Value {
             let file = self.dir.path().join("homes/1/home/.claude/.claude.json");
@@ -323,7 +348,9 @@ mod tests {
     fn a_malformed_original_is_named_and_nothing_is_left_behind() {
         let scratch = Scratch::new();
         scratch.write(".claude.json", "{broken");
-        assert!(matches!(scratch.make(), Err(HomeError::Malformed(file, _)) if file.ends_with(".claude.json")));
+        assert!(
+            matches!(scratch.make(), Err(HomeError::Malformed(file, _)) if file.ends_with(".claude.json"))
+        );
         assert!(!scratch.dir.path().join("homes/1").exists());
     }
 

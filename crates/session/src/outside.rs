@@ -15,7 +15,9 @@ pub enum OutsideError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// Nobody said which agent it is.
-    #[error("the policy has several agents ({0}); register the hooks with `remit hooks install HOST --agent NAME`")]
+    #[error(
+        "the policy has several agents ({0}); register the hooks with `remit hooks install HOST --agent NAME`"
+    )]
     WhichAgent(String),
     /// A name that is none.
     #[error("`{0}` is not the name of an agent")]

@@ -25,15 +25,24 @@ const LANGUAGES: &[(&str, &str)] = &[
 ];
 
 /// Names of folders that hold secrets.
-const SECRET_FOLDERS: &[&str] = &["secrets", "secret", ".secrets", ".aws", ".ssh", ".gnupg", "private", "credentials", ".vault"];
+const SECRET_FOLDERS: &[&str] =
+    &["secrets", "secret", ".secrets", ".aws", ".ssh", ".gnupg", "private", "credentials", ".vault"];
 
 /// Endings of names of files that hold secrets.
 const SECRET_ENDINGS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".tfvars"];
 
 /// Names of files that hold secrets.
 const SECRET_FILES: &[&str] = &[
-    "credentials.json", "service-account.json", "secrets.json", "secrets.yaml", "secrets.yml", ".npmrc", ".pypirc",
-    ".git-credentials", ".htpasswd", "master.key",
+    "credentials.json",
+    "service-account.json",
+    "secrets.json",
+    "secrets.yaml",
+    "secrets.yml",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".htpasswd",
+    "master.key",
 ];
 
 /// Folders that are not looked into.
@@ -49,7 +58,8 @@ pub fn survey(environment: &Environment) -> io::Result<Facts> {
     let mut facts = Facts { is_git: here.join(".git").exists(), ..Facts::default() };
     for name in Adapter::names() {
         let adapter = Adapter::named(name).and_then(Result::ok);
-        let installed = adapter.is_some_and(|a| a.programs.iter().any(|p| find_program(p, environment).is_some()));
+        let installed =
+            adapter.is_some_and(|a| a.programs.iter().any(|p| find_program(p, environment).is_some()));
         if installed {
             facts.agents.push(AgentFound { name: name.to_owned(), cli: name.to_owned() });
         }
@@ -65,7 +75,13 @@ pub fn survey(environment: &Environment) -> io::Result<Facts> {
     Ok(facts)
 }
 
-fn secrets(folder: &Path, prefix: &str, depth: u8, left: &mut usize, found: &mut Vec<String>) -> io::Result<()> {
+fn secrets(
+    folder: &Path,
+    prefix: &str,
+    depth: u8,
+    left: &mut usize,
+    found: &mut Vec<String>,
+) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let Some(rest) = left.checked_sub(1) else { return Ok(()) };

@@ -34,7 +34,14 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Warden {
     /// For a session.
     pub fn new(policy: Arc<Policy>, recorder: Recorder, scratch: Scratch) -> Self {
-        Self { policy, recorder, scratch, calls: Mutex::default(), provisional: Mutex::default(), tried: AtomicBool::new(false) }
+        Self {
+            policy,
+            recorder,
+            scratch,
+            calls: Mutex::default(),
+            provisional: Mutex::default(),
+            tried: AtomicBool::new(false),
+        }
     }
 
     fn action(&self, verb: Verb, object: Object) -> Action {
@@ -77,7 +84,9 @@ impl Warden {
             Verb::Rename => {
                 let Some(to) = operation.to.as_ref().map(|t| t.path) else { return false };
                 let from_mine = operation.path == of || mine.contains(operation.path);
-                let onto = to == of || mine.contains(to) || (!operation.to.as_ref().is_some_and(|t| t.exists) && belongs(of, to));
+                let onto = to == of
+                    || mine.contains(to)
+                    || (!operation.to.as_ref().is_some_and(|t| t.exists) && belongs(of, to));
                 if from_mine && onto {
                     mine.remove(operation.path);
                     if to != of {
@@ -102,7 +111,13 @@ impl Warden {
         drop(self.recorder.append(&record, true));
     }
 
-    fn access(&self, operation: &Operation<'_>, action: &Action, decision: &Decision, call: Option<&OpenCall>) -> Record {
+    fn access(
+        &self,
+        operation: &Operation<'_>,
+        action: &Action,
+        decision: &Decision,
+        call: Option<&OpenCall>,
+    ) -> Record {
         let to = operation.to.as_ref().map(|t| t.asked);
         let mut record = Record::access(now(), Door::Kernel, action, decision).spelled(operation.asked, to);
         if let Some(below) = operation.below {
@@ -129,7 +144,9 @@ impl Warden {
 }
 
 fn belongs(of: &AbsPath, path: &AbsPath) -> bool {
-    path.as_bytes().strip_prefix(of.as_bytes()).is_some_and(|r| r.first() == Some(&b'.') && !r.contains(&b'/'))
+    path.as_bytes()
+        .strip_prefix(of.as_bytes())
+        .is_some_and(|r| r.first() == Some(&b'.') && !r.contains(&b'/'))
 }
 
 /// Turns an allowance into a refusal with a reason.

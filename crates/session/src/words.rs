@@ -51,7 +51,11 @@ mod tests {
             place: Some(Place { file: "remit.yaml".into(), line: 12, column: 5, width: 3 }),
         };
         let action = Action {
-            actor: Actor { agent: AgentName::new("fe").unwrap(), session: None, assurance: Assurance::Kernel },
+            actor: Actor {
+                agent: AgentName::new("fe").unwrap(),
+                session: None,
+                assurance: Assurance::Kernel,
+            },
             verb: Verb::Write,
             object: Object::Path(AbsPath::new("/w/backend/x").unwrap()),
         };

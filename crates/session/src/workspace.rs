@@ -66,12 +66,20 @@ impl Workspace {
     }
 
     /// Takes a policy document for a workspace.
-    pub fn read(root: AbsPath, file: String, bytes: &[u8], environment: &Environment) -> Result<Self, OpenError> {
+    pub fn read(
+        root: AbsPath,
+        file: String,
+        bytes: &[u8],
+        environment: &Environment,
+    ) -> Result<Self, OpenError> {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let home = environment.home().ok_or(OpenError::NoHome)?;
         let home = AbsPath::try_from(home.as_path()).map_err(|e| OpenError::Path(home, e))?;
-        let source = remit_config::load(&file, bytes)
-            .map_err(|findings| OpenError::Findings { file: file.clone(), text: text.clone(), findings })?;
+        let source = remit_config::load(&file, bytes).map_err(|findings| OpenError::Findings {
+            file: file.clone(),
+            text: text.clone(),
+            findings,
+        })?;
         Ok(Self { root, file, text, source, home, environment: environment.clone() })
     }
 
@@ -92,10 +100,18 @@ impl Workspace {
     }
 
     /// Where things are on this machine.
-    pub fn world(&self, more: Vec<BaseRule>, mut single_files: BTreeSet<AbsPath>) -> Result<World, OpenError> {
+    pub fn world(
+        &self,
+        more: Vec<BaseRule>,
+        mut single_files: BTreeSet<AbsPath>,
+    ) -> Result<World, OpenError> {
         let mut rules = base::rules(self.source.base, &self.environment);
         rules.extend(more);
-        single_files.extend(remit_config::single_files(&self.source, self.root.as_path(), self.home.as_path()));
+        single_files.extend(remit_config::single_files(
+            &self.source,
+            self.root.as_path(),
+            self.home.as_path(),
+        ));
         let sealed = self.state_parent().into_iter().collect();
         Ok(World { workspace: self.root.clone(), home: self.home.clone(), base: rules, sealed, single_files })
     }

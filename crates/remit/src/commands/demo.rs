@@ -29,19 +29,25 @@ pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Result<Exit, Fa
         scratch.repository.display(),
         indented(POLICY)
     ))?;
-    let start = |agent: &str| scratch.remit(environment, &["run", agent, "--", "sh", "-s", agent], Some(AGENT));
+    let start =
+        |agent: &str| scratch.remit(environment, &["run", agent, "--", "sh", "-s", agent], Some(AGENT));
     let running = ["frontend", "backend"].map(|agent| (agent, start(agent)));
     for (agent, child) in running {
-        let text = output(child.map_err(io("an agent cannot be started"))?).map_err(io("an agent cannot be heard"))?;
+        let text = output(child.map_err(io("an agent cannot be started"))?)
+            .map_err(io("an agent cannot be heard"))?;
         report::say(&format!("{BOLD}{agent}{BOLD:#}\n{}\n", painted(&text)))?;
     }
     report::say(&format!("{BOLD}What the ledger says was refused{BOLD:#}\n"))?;
     let refused = scratch.remit(environment, &["log", "--effect", "deny"], None).and_then(output);
     report::say(&indented(&refused.map_err(io("the ledger cannot be shown"))?))?;
     report::say(&format!("\n{BOLD}And whether it can be trusted{BOLD:#}\n"))?;
-    let verified = scratch.remit(environment, &["verify"], None).and_then(output).map_err(io("the ledger cannot be checked"))?;
+    let verified = scratch
+        .remit(environment, &["verify"], None)
+        .and_then(output)
+        .map_err(io("the ledger cannot be checked"))?;
     report::say(&indented(&verified))?;
-    let as_told = scratch.as_it_must_be().map_err(io("the scratch repository cannot be read"))? && verified.contains("whole");
+    let as_told = scratch.as_it_must_be().map_err(io("the scratch repository cannot be read"))?
+        && verified.contains("whole");
     if !as_told {
         return Err(Failure::new(Exit::No, "the story did not come out as it must")
             .hint("`remit doctor` shows what this machine can hold"));

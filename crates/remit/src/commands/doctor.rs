@@ -38,7 +38,10 @@ impl Check {
 /// Shows each check. Exit 0 if sessions can be held, 5 if not.
 pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<Exit, Failure> {
     let mut checks = kernel();
-    checks.push(check("network", Mark::Warn, "not held; loopback is shared").mend("a later version brings it; until then use the host's firewall"));
+    checks.push(
+        check("network", Mark::Warn, "not held; loopback is shared")
+            .mend("a later version brings it; until then use the host's firewall"),
+    );
     checks.push(state(environment));
     checks.extend(programs(environment));
     if args.json {
@@ -92,7 +95,11 @@ fn kernel() -> Vec<Check> {
         checks.push(check("sandbox", Mark::Fail, obstacle));
     }
     if rustix::process::geteuid().is_root() {
-        checks.push(check("user", Mark::Warn, "root: inside a session it has no capability, so it is not above file modes"));
+        checks.push(check(
+            "user",
+            Mark::Warn,
+            "root: inside a session it has no capability, so it is not above file modes",
+        ));
     }
     checks
 }
@@ -100,17 +107,21 @@ fn kernel() -> Vec<Check> {
 fn state(environment: &Environment) -> Check {
     match Workspace::open(&environment.cwd, environment).and_then(|w| w.state()) {
         Ok(state) => check("state", Mark::Ok, state.root().display().to_string()),
-        Err(OpenError::Find(error)) => check("workspace", Mark::Warn, error.to_string()).mend("`remit init` writes a policy"),
-        Err(error) => check("workspace", Mark::Fail, error.to_string()).mend("`remit check` shows what is wrong"),
+        Err(OpenError::Find(error)) => {
+            check("workspace", Mark::Warn, error.to_string()).mend("`remit init` writes a policy")
+        }
+        Err(error) => {
+            check("workspace", Mark::Fail, error.to_string()).mend("`remit check` shows what is wrong")
+        }
     }
 }
 
 fn programs(environment: &Environment) -> Vec<Check> {
     Adapter::names()
         .map(|name| {
-            let found = Adapter::named(name).and_then(Result::ok).and_then(|a| {
-                a.programs.iter().find_map(|p| find_program(p, environment))
-            });
+            let found = Adapter::named(name)
+                .and_then(Result::ok)
+                .and_then(|a| a.programs.iter().find_map(|p| find_program(p, environment)));
             match found {
                 Some(path) => check(name, Mark::Ok, path.display().to_string()),
                 None => check(name, Mark::Warn, "not installed"),

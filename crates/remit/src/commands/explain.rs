@@ -43,7 +43,9 @@ fn object(verb: Verb, text: &OsStr, environment: &Environment) -> Result<Object,
     let bytes = text.as_bytes();
     let split = |what: &str| {
         let at = bytes.iter().rposition(|b| *b == b':');
-        at.map(|at| bytes.split_at(at)).map(|(a, b)| (a, b.get(1..).unwrap_or_default())).ok_or_else(|| usage(what.to_owned()))
+        at.map(|at| bytes.split_at(at))
+            .map(|(a, b)| (a, b.get(1..).unwrap_or_default()))
+            .ok_or_else(|| usage(what.to_owned()))
     };
     match verb {
         Verb::Connect => {
@@ -93,12 +95,12 @@ fn as_text(action: &Action, explanation: &Explanation) -> String {
     }
     out.push_str(&report::table(&rows));
     for paths in &explanation.paths {
-        out.push_str(&format!("\n{BOLD}rules for {}{BOLD:#} {DIM}(together: {}){DIM:#}\n", paths.path, paths.access));
-        let rows: Vec<Vec<String>> = paths
-            .rules
-            .iter()
-            .map(|fate| vec![format!("  {}", fate.rule), fate.fate.to_string()])
-            .collect();
+        out.push_str(&format!(
+            "\n{BOLD}rules for {}{BOLD:#} {DIM}(together: {}){DIM:#}\n",
+            paths.path, paths.access
+        ));
+        let rows: Vec<Vec<String>> =
+            paths.rules.iter().map(|fate| vec![format!("  {}", fate.rule), fate.fate.to_string()]).collect();
         out.push_str(&if rows.is_empty() { "  none\n".to_owned() } else { report::table(&rows) });
     }
     if let Some(remedy) = &explanation.remedy {

@@ -20,7 +20,8 @@ pub(crate) fn run(args: &HookArgs, directory: Option<&Path>) -> u8 {
     let Ok(host) = args.host.parse::<Host>() else {
         return write(&Reply {
             stdout: Vec::new(),
-            stderr: format!("remit: `{}` is not a program whose hooks remit answers\n", args.host).into_bytes(),
+            stderr: format!("remit: `{}` is not a program whose hooks remit answers\n", args.host)
+                .into_bytes(),
             code: 2,
         });
     };
@@ -53,7 +54,8 @@ impl Surroundings {
         let environment = crate::read_environment(directory).map_err(|e| e.to_string())?;
         // The root is what was registered, or what the host says; where the agent stands does not count.
         let named = root.or_else(|| environment.get("CLAUDE_PROJECT_DIR").map(PathBuf::from));
-        let named = named.ok_or("the hook was registered without `--root`: run `remit hooks install` again")?;
+        let named =
+            named.ok_or("the hook was registered without `--root`: run `remit hooks install` again")?;
         let real = std::fs::canonicalize(&named)
             .map_err(|e| format!("the workspace `{}` cannot be found: {e}", named.display()))?;
         let root = AbsPath::try_from(real.as_path()).map_err(|e| e.to_string())?;

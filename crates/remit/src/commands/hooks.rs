@@ -45,7 +45,8 @@ impl Installation {
         let host: Host = target.host.parse().map_err(|e: String| Failure::new(Exit::NotFound, e))?;
         let workspace = Workspace::open(&environment.cwd, environment)?;
         let agent = agent(target, &workspace)?;
-        let wrong = |e: &dyn std::error::Error| Failure::because(Exit::Config, "the hooks cannot be registered", e);
+        let wrong =
+            |e: &dyn std::error::Error| Failure::because(Exit::Config, "the hooks cannot be registered", e);
         let binary = AbsPath::try_from(environment.exe.as_path()).map_err(|e| wrong(&e))?;
         let command = Command::new(&binary, &workspace.root, agent).map_err(|e| wrong(&e))?;
         let settings = workspace.root.as_path().join(host.dialect().settings_file());
@@ -58,9 +59,11 @@ impl Installation {
     }
 
     fn kept(&self) -> Result<Option<Backup>, Failure> {
-        let text = file::read(&self.backup).map_err(|e| Failure::because(Exit::Io, "the backup cannot be read", &e))?;
+        let text = file::read(&self.backup)
+            .map_err(|e| Failure::because(Exit::Io, "the backup cannot be read", &e))?;
         let parse = |t: String| {
-            serde_json::from_str(&t).map_err(|e| Failure::because(Exit::Io, "the backup cannot be understood", &e))
+            serde_json::from_str(&t)
+                .map_err(|e| Failure::because(Exit::Io, "the backup cannot be understood", &e))
         };
         text.map(parse).transpose()
     }
@@ -72,11 +75,13 @@ impl Installation {
 
     fn install(&self) -> Result<Exit, Failure> {
         let text = self.text()?;
-        let (new, backup) = install::install(self.host, text.as_deref(), &self.command, self.kept()?.as_ref())
-            .map_err(|e| self.malformed(&e))?;
+        let (new, backup) =
+            install::install(self.host, text.as_deref(), &self.command, self.kept()?.as_ref())
+                .map_err(|e| self.malformed(&e))?;
         let kept = serde_json::to_string(&backup)
             .map_err(|e| Failure::because(Exit::Io, "the backup cannot be written", &e))?;
-        let seen = file::read(&self.backup).map_err(|e| Failure::because(Exit::Io, "the backup cannot be read", &e))?;
+        let seen = file::read(&self.backup)
+            .map_err(|e| Failure::because(Exit::Io, "the backup cannot be read", &e))?;
         // The backup first: what cannot be undone is not done.
         file::replace(&self.backup, seen.as_deref(), Some(&kept))
             .map_err(|e| Failure::because(Exit::Io, "the backup cannot be written", &e))?;
@@ -86,13 +91,16 @@ impl Installation {
             return Ok(Exit::Yes);
         }
         if let Some(folder) = self.settings.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| Failure::because(Exit::Io, format!("`{}` cannot be made", folder.display()), &e))?;
+            std::fs::create_dir_all(folder).map_err(|e| {
+                Failure::because(Exit::Io, format!("`{}` cannot be made", folder.display()), &e)
+            })?;
         }
         self.write(text.as_deref(), Some(&new))?;
         self.record("installed")?;
         report::say(&format!("{OK}ok{OK:#}  {shown} asks remit before every tool call\n"))?;
-        report::talk("remit: hooks are advice that the program can lose; `remit run` lets the kernel hold the session\n");
+        report::talk(
+            "remit: hooks are advice that the program can lose; `remit run` lets the kernel hold the session\n",
+        );
         Ok(Exit::Yes)
     }
 
@@ -119,7 +127,8 @@ impl Installation {
 
     fn status(&self, as_json: bool) -> Result<Exit, Failure> {
         let text = self.text()?;
-        let status = install::status(self.host, text.as_deref(), &self.command).map_err(|e| self.malformed(&e))?;
+        let status =
+            install::status(self.host, text.as_deref(), &self.command).map_err(|e| self.malformed(&e))?;
         let word = |state: &State| match state {
             State::Current => "current",
             State::Stale => "stale",
@@ -164,7 +173,9 @@ impl Installation {
             Tested::Passed(why) => (false, why.clone()),
         };
         if as_json {
-            report::say_json(&json!({"version": 1, "host": self.host.word(), "refused": refused, "why": why}))?;
+            report::say_json(
+                &json!({"version": 1, "host": self.host.word(), "refused": refused, "why": why}),
+            )?;
         } else if refused {
             report::say(&format!("{OK}ok{OK:#}  the registered hook refused a call that must be refused\n"))?;
         } else {
@@ -201,7 +212,9 @@ fn agent(target: &HooksTarget, workspace: &Workspace) -> Result<Option<AgentName
         let failure = Failure::new(Exit::NotFound, format!("the policy has no agent `{name}`"));
         return Err(failure.hint(format!("it has: {}", known.join(", "))));
     }
-    AgentName::new(&name).map(Some).map_err(|e| Failure::because(Exit::Usage, format!("`{name}` is no name"), &e))
+    AgentName::new(&name)
+        .map(Some)
+        .map_err(|e| Failure::because(Exit::Usage, format!("`{name}` is no name"), &e))
 }
 
 /// What became of a call that must be refused.
@@ -214,11 +227,19 @@ pub(crate) enum Tested {
 
 /// Runs the hook that a settings text registers for the event before a tool call, with a call that every
 /// policy refuses.
-pub(crate) fn send_canary(host: Host, settings: &str, root: &AbsPath, environment: &[(OsString, OsString)]) -> Result<Tested, Failure> {
+pub(crate) fn send_canary(
+    host: Host,
+    settings: &str,
+    root: &AbsPath,
+    environment: &[(OsString, OsString)],
+) -> Result<Tested, Failure> {
     let Some((program, arguments)) = install::registered(host, settings) else {
-        return Ok(Tested::Passed("no hook of remit is registered for the event before a tool call".to_owned()));
+        return Ok(Tested::Passed(
+            "no hook of remit is registered for the event before a tool call".to_owned(),
+        ));
     };
-    let payload = canary(host, root).map_err(|e| Failure::because(Exit::Config, "the test call cannot be made", &e))?;
+    let payload =
+        canary(host, root).map_err(|e| Failure::because(Exit::Config, "the test call cannot be made", &e))?;
     let arguments: Vec<OsString> = arguments.into_iter().map(OsString::from).collect();
     let child = spawn_plain(Plain {
         program: program.as_ref(),

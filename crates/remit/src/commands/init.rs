@@ -15,7 +15,8 @@ const NAME: &str = "remit.yaml";
 /// Writes `remit.yaml` in this folder, unless there is one.
 pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<Exit, Failure> {
     let file = environment.cwd.join(NAME);
-    let surveyed = survey(environment).map_err(|e| Failure::because(Exit::Io, "this folder cannot be looked at", &e))?;
+    let surveyed =
+        survey(environment).map_err(|e| Failure::because(Exit::Io, "this folder cannot be looked at", &e))?;
     let proposal = propose(&surveyed);
     let present = match std::fs::read_to_string(&file) {
         Ok(text) => Some(text),

@@ -19,7 +19,8 @@ pub(crate) fn run(args: &LogArgs, environment: &Environment) -> Result<Exit, Fai
     // Opening it makes an empty one, so that following can begin before the first session.
     drop(workspace.ledger(&workspace.state()?)?);
     let unread = |e: &dyn std::error::Error| {
-        Failure::because(Exit::Io, "the ledger cannot be read", e).hint("`remit verify` says where it is damaged")
+        Failure::because(Exit::Io, "the ledger cannot be read", e)
+            .hint("`remit verify` says where it is damaged")
     };
     let reader = Reader::open(&folder, 1).map_err(|e| unread(&e))?;
     let mut last = VecDeque::new();
@@ -64,7 +65,8 @@ impl<'a> Filter<'a> {
     fn new(args: &'a LogArgs, environment: &Environment) -> Result<Self, Failure> {
         let usage = |e: String| Failure::new(Exit::Usage, e);
         let event = args.event.as_deref().map(|name| {
-            serde_json::from_value(json!(name)).map_err(|_| usage(format!("`{name}` is not a kind of record")))
+            serde_json::from_value(json!(name))
+                .map_err(|_| usage(format!("`{name}` is not a kind of record")))
         });
         Ok(Self {
             args,
@@ -90,9 +92,12 @@ impl<'a> Filter<'a> {
     }
 
     fn lets_through(&self, record: &Record) -> bool {
-        let is = |wanted: &Option<String>, had: Option<&str>| wanted.as_deref().is_none_or(|w| had == Some(w));
+        let is =
+            |wanted: &Option<String>, had: Option<&str>| wanted.as_deref().is_none_or(|w| had == Some(w));
         let below = |path: &Option<String>, root: &str| {
-            path.as_deref().is_some_and(|p| p == root || p.strip_prefix(root).is_some_and(|r| root == "/" || r.starts_with('/')))
+            path.as_deref().is_some_and(|p| {
+                p == root || p.strip_prefix(root).is_some_and(|r| root == "/" || r.starts_with('/'))
+            })
         };
         is(&self.args.agent, record.agent.as_ref().map(|a| a.as_str()))
             && is(&self.args.session, record.session.as_ref().map(|s| s.as_str()))
@@ -101,7 +106,9 @@ impl<'a> Filter<'a> {
             && self.verb.is_none_or(|v| record.verb == Some(v))
             && self.event.is_none_or(|e| record.event == e)
             && self.path.as_deref().is_none_or(|p| below(&record.path, p) || below(&record.to, p))
-            && self.args.rule.as_deref().is_none_or(|r| [&record.rule, &record.rule_at].into_iter().flatten().any(|had| had.starts_with(r)))
+            && self.args.rule.as_deref().is_none_or(|r| {
+                [&record.rule, &record.rule_at].into_iter().flatten().any(|had| had.starts_with(r))
+            })
             && self.since.as_deref().is_none_or(|s| record.time.to_string().as_str() >= s)
     }
 }
@@ -131,7 +138,9 @@ fn since(text: &str) -> Result<String, Failure> {
 
 fn show(entry: &Entry, record: &Record, json: bool) -> Result<(), Failure> {
     if json {
-        return report::say_json(&json!({"seq": entry.seq, "hash": entry.hash.to_string(), "record": record}));
+        return report::say_json(
+            &json!({"seq": entry.seq, "hash": entry.hash.to_string(), "record": record}),
+        );
     }
     report::say(&line(entry.seq, record))
 }

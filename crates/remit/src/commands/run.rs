@@ -48,7 +48,8 @@ fn hook_file(workspace: &Workspace, chosen: &Chosen) -> Result<Option<HookFile>,
     let wrong = |e: &dyn std::error::Error| Failure::because(Exit::Config, "the hooks cannot be written", e);
     let host: Host = spec.host.parse().map_err(|e: String| Failure::new(Exit::Config, e))?;
     let binary = AbsPath::new(INNER_REMIT).map_err(|e| wrong(&e))?;
-    let command = Command::new(&binary, &workspace.root, Some(chosen.agent.clone())).map_err(|e| wrong(&e))?;
+    let command =
+        Command::new(&binary, &workspace.root, Some(chosen.agent.clone())).map_err(|e| wrong(&e))?;
     let settings = settings_json(host, &command);
     Ok(Some(HookFile { host: spec.host.clone(), flag: spec.flag.clone(), settings }))
 }

@@ -63,16 +63,22 @@ fn as_text(report: &Report) -> String {
         line(format!("{ERROR}first bad record{ERROR:#}: {bad}"));
     }
     for bad in &report.checkpoints.bad {
-        let place = if bad.line == 0 { "the anchor".to_owned() } else { format!("checkpoint line {}", bad.line) };
+        let place =
+            if bad.line == 0 { "the anchor".to_owned() } else { format!("checkpoint line {}", bad.line) };
         line(format!("{ERROR}{place}{ERROR:#}: {}", bad.why));
     }
     match report.head {
         HeadState::Fits | HeadState::Unreached => {}
         HeadState::Behind { records } => {
-            line(format!("{} more than the head counts: a writer was killed; the next append counts them", records));
+            line(format!(
+                "{} more than the head counts: a writer was killed; the next append counts them",
+                records
+            ));
         }
         HeadState::Unreadable => line("the head is unreadable; the next append makes it anew".to_owned()),
-        HeadState::Differs => line(format!("{ERROR}the records are not those that the head counted{ERROR:#}")),
+        HeadState::Differs => {
+            line(format!("{ERROR}the records are not those that the head counted{ERROR:#}"))
+        }
     }
     for (seq, torn) in &report.sealed {
         line(format!("record {seq} seals a torn end of {} bytes: a writer was killed", torn.bytes));
@@ -81,7 +87,10 @@ fn as_text(report: &Report) -> String {
         line(format!("record {seq} tells of records that a power loss took, or somebody who cut the file"));
     }
     if report.unsealed > 0 {
-        line(format!("{} bytes at the end are no whole line: a writer was killed; the next append seals them", report.unsealed));
+        line(format!(
+            "{} bytes at the end are no whole line: a writer was killed; the next append seals them",
+            report.unsealed
+        ));
     }
     out
 }

@@ -26,7 +26,8 @@ use std::time::{Duration, Instant};
 const THREADS: usize = 2;
 /// How long what the program left behind may take to end.
 const LAST_WILL: Duration = Duration::from_secs(1);
-const TICK: Duration = Duration::from_millis(2);
+const SHORTEST: Duration = Duration::from_micros(20);
+const LONGEST: Duration = Duration::from_millis(2);
 
 /// A session that runs.
 struct Session {
@@ -180,10 +181,7 @@ fn serve(session: Session, authority: Arc<dyn Authority>, holder: Channel, contr
     // A holder that does not listen any more has ended, and this process with it.
     holder.send(&Report::Ended(ended).bytes()).ok();
     end_the_rest();
-    let until = Instant::now() + LAST_WILL;
-    while session.serving.iter().any(|thread| !thread.is_finished()) && Instant::now() < until {
-        std::thread::sleep(TICK);
-    }
+    wait_for(|| session.serving.iter().all(JoinHandle::is_finished));
     authority.finish();
 }
 
@@ -240,14 +238,33 @@ fn end_the_rest() {
     for signal in [libc::SIGTERM, libc::SIGKILL] {
         raw::signal_all(signal);
         raw::signal_all(libc::SIGCONT);
-        let until = Instant::now() + LAST_WILL;
-        while Instant::now() < until {
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some(_)) | Err(Errno::INTR) => {}
-                Ok(None) => std::thread::sleep(TICK),
-                // Nobody is left.
-                Err(_) => return,
-            }
+        if wait_for(nobody_left) {
+            return;
         }
     }
+}
+
+/// Reaps who has ended; true if there is nobody else.
+fn nobody_left() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(_) => return true,
+        }
+    }
+}
+
+/// Waits until something is so, in steps that grow, for a second at most; whether it came to be.
+fn wait_for(so: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + LAST_WILL;
+    let mut step = SHORTEST;
+    while !so() {
+        if Instant::now() > until {
+            return false;
+        }
+        std::thread::sleep(step);
+        step = LONGEST.min(step * 2);
+    }
+    true
 }

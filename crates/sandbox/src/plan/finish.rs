@@ -1,6 +1,6 @@
 //! The last steps of a plan: room for mounts inside mounts, and the links of the root folder.
 
-use super::build::{OWN, in_tree_order};
+use super::planner::{OWN, in_tree_order};
 use super::{Bind, Disk, Found, Kind, Link, Plan, Refusal, Source};
 use remit_core::AbsPath;
 

@@ -1,0 +1,182 @@
+//! Opening for more than reading, and creating: the file is opened here and handed to the caller.
+
+use super::caller::Caller;
+use super::devices;
+use super::place::{Object, Place, Standing};
+use super::plan::{Deed, End, Plan, Planned, Reply};
+use super::resolve::{Links, resolve};
+use super::table::Call;
+use remit_core::Verb;
+use rustix::fs::{FileType, Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::process::umask;
+
+/// How a file is opened.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) how: How,
+    pub(super) flags: OFlags,
+}
+
+/// Which file.
+#[derive(Debug)]
+pub(super) enum How {
+    /// One that exists.
+    Existing(Object),
+    /// A pipe that exists; opening it for writing waits for a reader.
+    Pipe(Object),
+    /// One that is made.
+    New {
+        /// Where.
+        place: Place,
+        /// With these bits.
+        mode: Mode,
+        /// Less these.
+        mask: Mode,
+    },
+    /// One without a name, in this folder.
+    Unnamed {
+        /// Where.
+        folder: Object,
+        /// With these bits.
+        mode: Mode,
+        /// Less these.
+        mask: Mode,
+    },
+}
+
+/// The bit that distinguishes `O_TMPFILE` from `O_DIRECTORY`.
+const UNNAMED: OFlags = OFlags::TMPFILE.difference(OFlags::DIRECTORY);
+
+/// Flags that are spent once the file has been found.
+const SPENT: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::NOFOLLOW);
+
+/// The arguments of the three calls.
+struct Arguments {
+    base: i32,
+    path: Vec<u8>,
+    flags: OFlags,
+    mode: u32,
+}
+
+fn arguments(caller: &Caller<'_>, call: &Call) -> Result<Arguments, Errno> {
+    let [a, b, c, d, ..] = caller.notice().arguments;
+    let (base, path, flags, mode) = match i64::from(call.0) {
+        libc::SYS_open => (libc::AT_FDCWD, a, OFlags::from_bits_retain(b as u32), c),
+        libc::SYS_creat => (libc::AT_FDCWD, a, OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC, b),
+        _ => (a as i32, b, OFlags::from_bits_retain(c as u32), d),
+    };
+    Ok(Arguments { base, path: caller.string(path)?, flags, mode: mode as u32 & 0o7777 })
+}
+
+/// Plans `open`, `openat`, `creat`.
+pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+    let Arguments { base, path, flags, mode } = arguments(caller, call)?;
+    let unnamed = flags.contains(UNNAMED);
+    let creates = flags.contains(OFlags::CREATE);
+    if creates && flags.contains(OFlags::DIRECTORY) {
+        return Err(Errno::INVAL);
+    }
+    if unnamed && !(flags.contains(OFlags::TMPFILE) && writes(flags)) {
+        return Err(Errno::INVAL);
+    }
+    let keeps = flags.contains(OFlags::NOFOLLOW) || (creates && flags.contains(OFlags::EXCL));
+    let links = match (creates, keeps) {
+        (true, true) => Links::CreateKept,
+        (true, false) => Links::Create,
+        (false, true) => Links::Keep,
+        (false, false) => Links::Follow,
+    };
+    let place = resolve(caller, base, &path, links)?;
+    if unnamed {
+        let mask = Mode::from_bits_retain(caller.umask(mode)?);
+        let folder = place.into_object()?;
+        if !folder.is_folder() {
+            return Err(Errno::NOTDIR);
+        }
+        let (end, standing) = (End::of(&folder, &path), folder.standing);
+        let how = How::Unnamed { folder, mode: Mode::from_bits_retain(mode), mask };
+        return Ok(opening(call, Verb::Create, end, standing, Opening { how, flags }));
+    }
+    if place.object.is_some() {
+        return existing(call, place, &path, flags);
+    }
+    if !creates || place.standing == Standing::Proc {
+        return Err(Errno::NOENT);
+    }
+    let mask = Mode::from_bits_retain(caller.umask(mode)?);
+    let (end, standing) = (End::at(&place, &path), place.standing);
+    let how = How::New { place, mode: Mode::from_bits_retain(mode), mask };
+    Ok(opening(call, Verb::Create, end, standing, Opening { how, flags }))
+}
+
+fn existing(call: &Call, place: Place, path: &[u8], flags: OFlags) -> Result<Planned, Errno> {
+    let creates = flags.contains(OFlags::CREATE);
+    if creates && flags.contains(OFlags::EXCL) {
+        return Err(Errno::EXIST);
+    }
+    let slash = place.slash;
+    let object = place.object.ok_or(Errno::NOENT)?;
+    match object.kind() {
+        FileType::Symlink => return Err(Errno::LOOP),
+        FileType::Directory => return Err(Errno::ISDIR),
+        _ if slash || flags.contains(OFlags::DIRECTORY) => return Err(Errno::NOTDIR),
+        FileType::Socket => return Err(Errno::NXIO),
+        FileType::CharacterDevice if devices::is_harmless(object.stat.st_rdev) => {
+            return Ok(Planned::Now(Reply::Continue));
+        }
+        FileType::CharacterDevice | FileType::BlockDevice => return Err(Errno::ACCESS),
+        _ => {}
+    }
+    // The caller opens files of /proc as itself, and the floor lets it. It lets nobody create or cut a file, so one
+    // that is there and only to be read needs no judgement either.
+    if object.standing == Standing::Proc || !(writes(flags) || flags.contains(OFlags::TRUNC)) {
+        return Ok(Planned::Now(Reply::Continue));
+    }
+    let waits = object.kind() == FileType::Fifo
+        && flags & OFlags::ACCMODE == OFlags::WRONLY
+        && !flags.contains(OFlags::NONBLOCK);
+    let (end, standing) = (End::of(&object, path), object.standing);
+    let how = if waits { How::Pipe(object) } else { How::Existing(object) };
+    Ok(opening(call, Verb::Write, end, standing, Opening { how, flags }))
+}
+
+fn opening(call: &Call, verb: Verb, end: End, standing: Standing, opening: Opening) -> Planned {
+    Plan { verb, syscall: call.1, end, to: None, standing, deed: Deed::Open(opening) }.into()
+}
+
+fn writes(flags: OFlags) -> bool {
+    flags.intersects(OFlags::ACCMODE)
+}
+
+impl Opening {
+    /// Opens. `None`: another has made the file since; all must be asked anew.
+    pub(super) fn perform(self, caller: &Caller<'_>) -> Option<Reply> {
+        let gate = caller.gate();
+        let done = match &self.how {
+            How::Existing(object) | How::Pipe(object) => object.reopen(gate, self.found(), Mode::empty()),
+            How::Unnamed { folder, mode, mask } => {
+                umask(*mask);
+                folder.reopen(gate, self.flags.difference(OFlags::NOFOLLOW), *mode)
+            }
+            How::New { place, mode, mask } => {
+                umask(*mask);
+                let own = OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+                let made = openat(&place.parent, place.name.as_slice(), self.flags | own, *mode);
+                if matches!(made, Err(Errno::EXIST)) && !self.flags.contains(OFlags::EXCL) {
+                    return None;
+                }
+                made
+            }
+        };
+        Some(match done {
+            Ok(file) => Reply::File { file, close_on_exec: self.flags.contains(OFlags::CLOEXEC) },
+            Err(error) => Reply::Error(error),
+        })
+    }
+
+    /// The flags for a file that has been found.
+    pub(super) fn found(&self) -> OFlags {
+        self.flags.difference(SPENT) | OFlags::NOCTTY
+    }
+}

@@ -1,0 +1,173 @@
+//! What a stopped call comes to: an answer at once, or a plan to be judged and then done.
+
+use super::attributes::{self, Change};
+use super::caller::Caller;
+use super::names::{self, Naming};
+use super::open::{self, Opening};
+use super::place::{Object, Place, Standing};
+use super::table::{Call, Family};
+use crate::{Operation, Ruling, Target};
+use remit_core::{AbsPath, Verb};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+
+/// What goes back to the caller.
+#[derive(Debug)]
+pub(super) enum Reply {
+    /// A number.
+    Value(i64),
+    /// An error.
+    Error(Errno),
+    /// An open file.
+    File {
+        /// The gate's descriptor for it.
+        file: OwnedFd,
+        /// Whether the caller's is to be closed on exec.
+        close_on_exec: bool,
+    },
+    /// Whatever the kernel answers; the floor holds.
+    Continue,
+    /// Nothing: the caller is gone.
+    Gone,
+    /// Nothing now: another thread answers.
+    Later,
+}
+
+impl From<Result<(), Errno>> for Reply {
+    fn from(done: Result<(), Errno>) -> Self {
+        match done {
+            Ok(()) => Reply::Value(0),
+            Err(error) => Reply::Error(error),
+        }
+    }
+}
+
+impl From<Errno> for Reply {
+    fn from(error: Errno) -> Self {
+        Reply::Error(error)
+    }
+}
+
+/// One of the one or two ends of an operation.
+#[derive(Debug)]
+pub(super) struct End {
+    /// As the caller wrote it.
+    pub(super) asked: Vec<u8>,
+    /// As the kernel names it.
+    pub(super) path: AbsPath,
+    /// Whether something is there.
+    pub(super) exists: bool,
+    /// Whether it is a folder.
+    pub(super) is_folder: bool,
+}
+
+impl End {
+    /// The end that is a name.
+    pub(super) fn at(place: &Place, asked: &[u8]) -> Self {
+        Self {
+            asked: asked.to_vec(),
+            path: place.path.clone(),
+            exists: place.object.is_some(),
+            is_folder: place.is_folder(),
+        }
+    }
+
+    /// The end that is a thing.
+    pub(super) fn of(object: &Object, asked: &[u8]) -> Self {
+        Self { asked: asked.to_vec(), path: object.path.clone(), exists: true, is_folder: object.is_folder() }
+    }
+}
+
+/// What can be done, as resolved.
+#[derive(Debug)]
+pub(super) enum Deed {
+    /// Hands out an open file.
+    Open(Opening),
+    /// Makes, removes or moves names.
+    Name(Box<Naming>),
+    /// Changes what something carries.
+    Change(Change),
+}
+
+/// An operation that no natural error stands against.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// What it is.
+    pub(super) verb: Verb,
+    /// The call; see [`Operation::syscall`].
+    pub(super) syscall: &'static str,
+    /// What it is done to.
+    pub(super) end: End,
+    /// The other end.
+    pub(super) to: Option<End>,
+    /// Whether it is to be judged.
+    pub(super) standing: Standing,
+    /// How it is done.
+    pub(super) deed: Deed,
+}
+
+/// What planning comes to.
+pub(super) enum Planned {
+    /// To be judged and done.
+    Do(Box<Plan>),
+    /// To be answered.
+    Now(Reply),
+}
+
+impl From<Plan> for Planned {
+    fn from(plan: Plan) -> Self {
+        Planned::Do(Box::new(plan))
+    }
+}
+
+/// Reads and resolves what a caller asks. Changes nothing.
+pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+    match call.family().ok_or(Errno::NOSYS)? {
+        Family::Open => open::plan(caller, call),
+        Family::MakeFolder
+        | Family::MakeNode
+        | Family::Remove
+        | Family::Link
+        | Family::Symlink
+        | Family::Rename => names::plan(caller, call),
+        Family::Truncate | Family::Mode | Family::Owner | Family::Times | Family::Attribute => {
+            attributes::plan(caller, call)
+        }
+        Family::Umask => {
+            caller.gate().note_owner_mask();
+            Ok(Planned::Now(Reply::Continue))
+        }
+    }
+}
+
+impl Plan {
+    /// Puts the operation before the session's authority. `below`: an entry that may not move.
+    pub(super) fn is_allowed(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> bool {
+        match self.standing {
+            Standing::Named => {}
+            // Nothing in the tree changes, the caller has the right already, or the kernel refuses it anyway.
+            Standing::Nameless | Standing::Held | Standing::Proc => return true,
+        }
+        let to = self.to.as_ref().map(|to| Target { asked: &to.asked, path: &to.path, exists: to.exists });
+        let ruling = caller.gate().authority().judge(&Operation {
+            verb: self.verb,
+            syscall: self.syscall,
+            asked: &self.end.asked,
+            path: &self.end.path,
+            to,
+            pid: caller.group(),
+            exists: self.end.exists,
+            is_dir: self.end.is_folder,
+            below,
+        });
+        ruling == Ruling::Allow && below.is_none()
+    }
+
+    /// The folders that would move, each with the name that it has and the name that it would get.
+    pub(super) fn moving_folders(&self) -> Vec<(&Object, &AbsPath)> {
+        match &self.deed {
+            Deed::Name(naming) => naming.moving_folders(),
+            Deed::Open(_) | Deed::Change(_) => Vec::new(),
+        }
+    }
+}
