@@ -136,7 +136,10 @@ mod tests {
         assert_eq!(Bar::Times(5.0).met(ours, Some(5.1)), Some(false));
         assert_eq!(Bar::Faster(8.0).met(ours, Some(0.125)), Some(true));
         assert_eq!(Bar::Faster(8.0).met(ours, Some(0.126)), Some(false));
-        assert_eq!(Bar::Exactly(Figure::new(8.0, Unit::Count)).met(Figure::new(7.0, Unit::Count), None), Some(false));
+        assert_eq!(
+            Bar::Exactly(Figure::new(8.0, Unit::Count)).met(Figure::new(7.0, Unit::Count), None),
+            Some(false)
+        );
     }
 
     #[test]

@@ -47,7 +47,8 @@ pub(crate) fn look(disk: &Path) -> Result<Machine> {
 impl Machine {
     pub(crate) fn text(&self) -> String {
         let other = self.other_core.map_or("there is none".to_owned(), |it| Figure::seconds(it).to_string());
-        let busy = if self.load > 0.5 { " (busy: absolute figures and small ratios are worth little)" } else { "" };
+        let busy =
+            if self.load > 0.5 { " (busy: absolute figures and small ratios are worth little)" } else { "" };
         format!(
             "machine: Linux {}, {} cores, load {:.2}{busy}\n\
              machine: pipe round trip on one core {}, to another core {other}; fdatasync after a small write {}\n",

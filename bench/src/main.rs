@@ -6,7 +6,10 @@
 //!
 //! The same program is what runs inside sessions (`remit-bench inside …`): what is compared is one program, once
 //! under the gate and once without.
-#![expect(clippy::disallowed_methods, reason = "a measurement makes files, starts programs and reads the clock")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a measurement makes files, starts programs and reads the clock"
+)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it prints its table, and says what it is at")]
 
 mod bars;
@@ -65,8 +68,10 @@ fn main() -> ExitCode {
 
 /// Answers whether everything could be measured.
 fn measure(options: &Options) -> Result<bool> {
-    let remit = std::env::var_os("REMIT").context("`REMIT` does not name the program: `cargo xtask bench` sets it")?;
-    let remit = std::fs::canonicalize(&remit).with_context(|| format!("`{}` is not there", remit.display()))?;
+    let remit = std::env::var_os("REMIT")
+        .context("`REMIT` does not name the program: `cargo xtask bench` sets it")?;
+    let remit =
+        std::fs::canonicalize(&remit).with_context(|| format!("`{}` is not there", remit.display()))?;
     let disk = match &options.disk {
         Some(folder) => folder.clone(),
         None => cache()?,

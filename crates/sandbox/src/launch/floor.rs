@@ -82,8 +82,8 @@ fn add(floor: RulesetCreated, path: &Path, rights: BitFlags<AccessFs>) -> Result
     let words = || format!("grant {} in the Landlock ruleset", path.display());
     let file = match fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
         Ok(file) => file,
-        // Gone since the plan was made. Nothing is granted, so nothing is lost.
-        Err(Errno::NOENT) => return Ok(floor),
+        // Gone since the plan was made, or out of this user's reach anyway. Nothing is granted, so nothing is lost.
+        Err(Errno::NOENT | Errno::ACCESS) => return Ok(floor),
         Err(error) => return Err(error).step(words),
     };
     let stat = fs::fstat(&file).step(words)?;

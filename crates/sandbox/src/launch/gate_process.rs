@@ -142,9 +142,9 @@ fn take_listener(
     };
     let take = || pidfd_getfd(pidfd_open(agent, PidfdFlags::empty())?, number, PidfdGetfdFlags::empty());
     let listener = take().step(|| "take the filter's listener".to_owned())?;
-    let gate = Gate::new(listener, authority.clone()).step(|| "begin to serve".to_owned())?;
-    authority.start();
-    Ok(Arc::new(gate).serve(THREADS))
+    let gate = Gate::new(listener, authority).step(|| "begin to serve".to_owned())?;
+    let serving = Arc::new(gate).serve(THREADS);
+    if serving.is_empty() { Err(Errno::AGAIN).step(|| "begin to serve".to_owned()) } else { Ok(serving) }
 }
 
 fn receive(channel: &Channel) -> Result<Report, Failure> {
@@ -175,14 +175,13 @@ fn serve(session: Session, authority: Arc<dyn Authority>, holder: Channel, contr
     let orders = holder.clone();
     // Neither thread is waited for: they end with the process.
     let _orders = std::thread::spawn(move || take_orders(&orders, agent, leads));
-    let judge = authority.clone();
-    let _control = std::thread::spawn(move || answer(&control, &*judge));
+    let _control = std::thread::spawn(move || answer(&control, &*authority));
     let ended = reap(agent);
     // A holder that does not listen any more has ended, and this process with it.
     holder.send(&Report::Ended(ended).bytes()).ok();
     end_the_rest();
+    // The last of them tells the authority that it is over.
     wait_for(|| session.serving.iter().all(JoinHandle::is_finished));
-    authority.finish();
 }
 
 /// Passes signals on. When the holder lets go of the session, it ends.

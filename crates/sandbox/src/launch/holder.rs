@@ -150,7 +150,8 @@ fn end(gate: Pid) {
 }
 
 impl Running {
-    /// Waits until the program has ended and all that it left behind is gone. May be called again.
+    /// Waits until the program has ended and all that it left behind is gone. May be called again. Somebody must
+    /// read the session's terminal meanwhile, or a program that writes much never ends.
     pub fn wait(&self) -> ChildExit {
         *self.ended.get_or_init(|| {
             let mut ended = ChildExit::Lost;

@@ -24,7 +24,8 @@ pub struct WindowSize {
 #[derive(Debug)]
 pub enum Stdio {
     /// The caller's. If one of them is a terminal, the program stays in the caller's process group and can be
-    /// reached from the keyboard; otherwise it gets a session of its own.
+    /// reached from the keyboard (the caller, too: it should ignore what the keyboard sends); otherwise it gets a
+    /// session of its own.
     Inherit,
     /// A terminal of the view's own, in a session of its own; [`Running::terminal`](super::Running::terminal)
     /// is the other end.

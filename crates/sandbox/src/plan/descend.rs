@@ -256,6 +256,9 @@ impl Planner<'_> {
                     self.plan.masks.push(path.clone());
                 } else if shown {
                     self.plan.file_masks.push(path.clone());
+                    self.note(place, |rule| {
+                        format!("{rule} covers {path} as it is now; if it is replaced outside the session by another file, that one is seen")
+                    });
                 }
             }
             // Nothing can be mounted over a link; what it leads to has a rule of its own, by its real name.

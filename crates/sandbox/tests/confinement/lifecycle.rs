@@ -3,7 +3,7 @@
 use crate::Case;
 use crate::scene::{Scene, abs, line};
 use remit_sandbox::launch::{ChildExit, LaunchError, Stdio, UserMap, launch};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::time::{Duration, Instant};
 
 pub(crate) const CASES: &[Case] = &[
@@ -15,6 +15,7 @@ pub(crate) const CASES: &[Case] = &[
     ("a_working_folder_outside_the_view_is_an_error", a_working_folder_outside),
     ("a_process_with_threads_cannot_launch", a_process_with_threads),
     ("messages_reach_the_authority_and_are_answered", messages_reach_the_authority),
+    ("the_authority_is_started_and_finished_once", the_authority_is_started_and_finished),
     ("what_is_left_behind_ends_with_the_program", what_is_left_behind),
     ("killing_the_gate_ends_the_session", killing_the_gate),
     ("killing_the_holder_ends_the_session", killing_the_holder),
@@ -102,6 +103,15 @@ fn messages_reach_the_authority() {
     running.kill();
     assert_eq!(running.wait(), ChildExit::Lost);
     assert!(running.control(b"three").is_err());
+}
+
+fn the_authority_is_started_and_finished() {
+    let mut scene = Scene::new().rule(".", "all");
+    scene.sh("echo x > a; sleep 0.1 & exit 0");
+    let mut text = String::new();
+    scene.log.rewind().unwrap();
+    scene.log.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "start\nfinish\n");
 }
 
 /// Reads until every process of the session has closed its output.

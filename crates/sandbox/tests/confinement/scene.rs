@@ -11,7 +11,7 @@ use remit_sandbox::{Authority, Operation, Ruling};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub(crate) struct Scene {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) files: Vec<SessionFile>,
     pub(crate) hardlinks_allowed: bool,
+    /// What the authority wrote down.
+    pub(crate) log: File,
 }
 
 /// What a program did.
@@ -35,9 +37,15 @@ pub(crate) struct Outcome {
 }
 
 /// Allows what the policy grants for writing, and answers messages.
-struct Judge(AgentPolicy);
+struct Judge(AgentPolicy, File);
 
 impl Authority for Judge {
+    fn start(&self) {
+        (&self.1).write_all(b"start\n").expect("a line");
+    }
+    fn finish(&self) {
+        (&self.1).write_all(b"finish\n").expect("a line");
+    }
     fn judge(&self, operation: &Operation<'_>) -> Ruling {
         let both = [Some(operation.path), operation.to.as_ref().map(|to| to.path)];
         let granted = both.into_iter().flatten().all(|path| self.may(operation.verb, path));
@@ -78,6 +86,7 @@ impl Scene {
             environment: environment.map(|(name, value)| (name.into(), value.into())).to_vec(),
             files: vec![SessionFile { name: "settings".to_owned(), what: What::Content(b"held\n".to_vec()) }],
             hardlinks_allowed: false,
+            log: tempfile::tempfile().expect("a file"),
         }
     }
 
@@ -183,7 +192,7 @@ impl Scene {
             environment: self.environment.clone(),
             cwd: abs(&self.work),
             stdio,
-            authority: Arc::new(Judge(self.policy())),
+            authority: Arc::new(Judge(self.policy(), self.log.try_clone().expect("a descriptor"))),
             session_files: self.files.clone(),
             placeholder_record: self.state.join("placeholders"),
         }
