@@ -28,7 +28,6 @@
 //! What can fail: compiling, with [`Diagnostic`](remit_core::Diagnostic)s that name places. Deciding cannot: an
 //! unknown agent or an action that makes no sense is denied.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
-#![expect(clippy::result_large_err, reason = "a diagnostic is made once for each mistake in a document")]
 
 pub mod access;
 mod agent;

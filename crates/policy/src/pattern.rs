@@ -240,5 +240,4 @@ fn within(place: &Place, text: &str, at: &std::ops::Range<usize>) -> Place {
 }
 
 #[cfg(test)]
-#[path = "pattern_tests.rs"]
 mod tests;

@@ -1,7 +1,6 @@
 //! The `remit` program: reads the surroundings once, finds the command, answers with its exit code.
 #![expect(
     clippy::disallowed_methods,
-    clippy::exit,
     reason = "the rim: reads the environment, the clock and files that are named on the command line, and ends the process"
 )]
 

@@ -1,5 +1,6 @@
 //! Bad input gets a clear error or a denial: never a panic, never exit 1 from `hook`, never an ungoverned run.
 #![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the tests look at files")]
 
 use anyhow::{Context, Result};
 use serde_json::json;

@@ -1,6 +1,7 @@
 //! The main job on real input: the real Claude Code, headless, in a real git repository, told to do what it
 //! may and what it may not.
 #![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the tests look at files")]
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};

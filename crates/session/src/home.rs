@@ -225,15 +225,11 @@ impl Home {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             use std::os::unix::ffi::OsStrExt;
             let name = entry.file_name();
-            if !open.iter().any(|o| o.as_bytes() == name.as_bytes()) {
-                if let Ok(path) = path.join(name.as_bytes()) {
-                    self.rules.push(BaseRule {
-                        path,
-                        access: Access::NONE,
-                        id: "session.login".into(),
-                        why: "the person's own conversations and settings".into(),
-                    });
-                }
+            if !open.iter().any(|o| o.as_bytes() == name.as_bytes())
+                && let Ok(path) = path.join(name.as_bytes())
+            {
+                let why = "the person's own conversations and settings".into();
+                self.rules.push(BaseRule { path, access: Access::NONE, id: "session.login".into(), why });
             }
         }
         self.shown.push(Shown { source: folder.clone(), target: folder.clone(), read_only: false });

@@ -244,5 +244,4 @@ impl Planner<'_> {
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
 mod tests;
