@@ -46,8 +46,8 @@ struct Options {
     #[arg(long, value_name = "DIR")]
     disk: Option<PathBuf>,
     /// A folder in memory (tmpfs) to measure with.
-    #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
-    memory: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    memory: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -77,7 +77,7 @@ fn measure(options: &Options) -> Result<bool> {
         None => cache()?,
     };
     std::fs::create_dir_all(&disk).with_context(|| format!("cannot make `{}`", disk.display()))?;
-    let bench = Bench::new(remit, options.quick, &disk, &options.memory)?;
+    let bench = Bench::new(remit, options.quick, &disk, options.memory.as_deref())?;
     let mut table = Table::new(machine::look(bench.disk())?);
     println!("{}", table.machine());
     for group in bars::all() {

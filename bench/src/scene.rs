@@ -1,7 +1,8 @@
 //! Scratch places to measure in, and the two ways to start a program in them: in a session and plainly.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use rustix::fs::statfs;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,18 +22,17 @@ pub(crate) struct Bench {
     /// This program, which also runs inside sessions.
     pub(crate) own: PathBuf,
     disk: TempDir,
-    memory: Option<TempDir>,
+    memory: Result<Memory, String>,
 }
 
 impl Bench {
-    pub(crate) fn new(remit: PathBuf, quick: bool, disk: &Path, memory: &Path) -> Result<Self> {
+    /// With scratch on the disk below `disk`, and in memory below `memory`, else where this machine has a tmpfs.
+    pub(crate) fn new(remit: PathBuf, quick: bool, disk: &Path, memory: Option<&Path>) -> Result<Self> {
         let own = std::env::current_exe().context("this program does not know where it lies")?;
         ensure!(!is_memory(disk)?, "`{}` is no disk: name one by `--disk`", disk.display());
-        let memory = match is_memory(memory) {
-            Ok(true) => Some(scratch(memory)?),
-            _ => None,
-        };
-        Ok(Self { remit, quick, own, disk: scratch(disk)?, memory })
+        let disk = scratch(disk)?;
+        let memory = Memory::find(memory, disk.path()).map_err(|error| format!("{error:#}"));
+        Ok(Self { remit, quick, own, disk, memory })
     }
 
     /// A scratch folder on the disk.
@@ -42,8 +42,7 @@ impl Bench {
 
     /// A scratch folder in memory.
     pub(crate) fn memory(&self) -> Result<&Path> {
-        let memory = self.memory.as_ref().map(TempDir::path);
-        memory.context("no folder in memory: name one on a tmpfs by `--memory`")
+        self.memory.as_ref().map(|memory| memory.folder.path()).map_err(|why| anyhow!("{why}"))
     }
 
     /// How many rounds: `many`, or few if it is only for a look.
@@ -53,8 +52,58 @@ impl Bench {
 
     /// Removes the scratch folders.
     pub(crate) fn close(self) -> Result<()> {
-        self.disk.close().context("cannot remove the scratch folder on the disk")?;
-        self.memory.map_or(Ok(()), TempDir::close).context("cannot remove the scratch folder in memory")
+        self.memory.map_or(Ok(()), Memory::close).context("cannot remove the scratch folder in memory")?;
+        self.disk.close().context("cannot remove the scratch folder on the disk")
+    }
+}
+
+/// A scratch folder in memory. What is mounted goes before the folder that it is mounted on.
+#[derive(Debug)]
+struct Memory {
+    mounted: Option<Mounted>,
+    folder: TempDir,
+}
+
+impl Memory {
+    /// Below `named`; else below `XDG_RUNTIME_DIR`; else root mounts one in `disk`. A session has a `/dev/shm` of its
+    /// own, so a workspace cannot lie there.
+    fn find(named: Option<&Path>, disk: &Path) -> Result<Self> {
+        if let Some(named) = named {
+            ensure!(is_memory(named)?, "`{}` is no tmpfs", named.display());
+            return Ok(Self { mounted: None, folder: scratch(named)? });
+        }
+        let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        if let Some(own) = own.filter(|own| is_memory(own).is_ok_and(|is| is)) {
+            return Ok(Self { mounted: None, folder: scratch(&own)? });
+        }
+        let folder = scratch(disk)?;
+        mount("tmpfs", folder.path(), "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None)
+            .context("no tmpfs but /dev/shm, and none can be mounted: name one by `--memory`")?;
+        Ok(Self { mounted: Some(Mounted(Some(folder.path().to_owned()))), folder })
+    }
+
+    fn close(self) -> Result<()> {
+        self.mounted.map_or(Ok(()), |mut mounted| mounted.end())?;
+        Ok(self.folder.close()?)
+    }
+}
+
+/// A mount of our own, undone at the latest when it is dropped.
+#[derive(Debug)]
+struct Mounted(Option<PathBuf>);
+
+impl Mounted {
+    fn end(&mut self) -> Result<()> {
+        let at = self.0.take();
+        at.map_or(Ok(()), |at| unmount(at, UnmountFlags::empty())).context("cannot unmount it")
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            eprintln!("bench: the scratch folder in memory: {error:#}");
+        }
     }
 }
 
@@ -86,6 +135,7 @@ impl<'a> Scene<'a> {
         for name in ["w", "state", "plain", "plain-home"] {
             fs::create_dir(scene.folder.path().join(name))?;
         }
+        fs::copy(&bench.own, scene.own()).context("this program cannot be copied")?;
         done(scene.plain("git").args(["init", "--quiet"]))?;
         Ok(scene)
     }
@@ -100,6 +150,11 @@ impl<'a> Scene<'a> {
     /// The workspace.
     pub(crate) fn work(&self) -> PathBuf {
         self.folder.path().join("w")
+    }
+
+    /// This program, where a session sees it too.
+    pub(crate) fn own(&self) -> PathBuf {
+        self.work().join("remit-bench")
     }
 
     /// Scratch of a plain run, on the file system where a session's `/tmp` lies.
@@ -182,7 +237,13 @@ pub(crate) fn find(program: &str) -> Result<PathBuf> {
     found.with_context(|| format!("`{program}` is not installed"))
 }
 
+/// The command, short enough for a line of the table.
 fn words(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let words = std::iter::once(program).chain(command.get_args()).map(OsStr::to_string_lossy);
+    let line = words.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(30) {
+        Some((at, _)) => format!("{} …", line.get(..at).unwrap_or_default()),
+        None => line,
+    }
 }

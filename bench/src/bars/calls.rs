@@ -38,8 +38,8 @@ fn place(group: &'static str, kind: &str, bench: &Bench, under: &Path, table: &m
     let outside = [work, scene.plain_scratch().join("bench")];
     let (mut judged, mut plain) = (Vec::new(), Vec::new());
     for _ in 0..bench.rounds(9) {
-        judged.push(times(&mut scene.session(&bench.own), &inside)?);
-        plain.push(times(&mut scene.remit_like(&bench.own), &outside)?);
+        judged.push(times(&mut scene.session(scene.own()), &inside)?);
+        plain.push(times(&mut scene.remit_like(scene.own()), &outside)?);
     }
     for (at, what) in ["work", "scratch"].into_iter().enumerate() {
         for (call, most) in BARS {

@@ -30,7 +30,7 @@ pub(super) fn run(group: &'static str, bench: &Bench, table: &mut Table) -> Resu
     std::fs::write(&script, NODE)?;
     let node = find("node");
 
-    let mut command = scene.session(&bench.own);
+    let mut command = scene.session(scene.own());
     hooks(&mut command, Path::new(IN_SESSION), &scene, &rounds);
     if let Ok(node) = &node {
         command.arg("--peer").arg(node).arg(&script);
@@ -45,7 +45,7 @@ pub(super) fn run(group: &'static str, bench: &Bench, table: &mut Table) -> Resu
     }
 
     // Not started by `remit run`, but with its surroundings: a person's shell.
-    let mut command = scene.remit_like(&bench.own);
+    let mut command = scene.remit_like(scene.own());
     hooks(&mut command, &bench.remit, &scene, &rounds);
     let outside = times(&mut command)?;
     let bar = Bar::AtMost(Figure::seconds(6e-3));

@@ -36,6 +36,7 @@ impl Materials {
         match program {
             "cargo" => self.cargo(),
             "npm" => self.npm(scene),
+            "git" if self.at("repository").exists() => Ok(()),
             "git" => self.repository(scene),
             _ if self.at("tree.tar").exists() => Ok(()),
             _ => {

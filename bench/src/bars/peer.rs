@@ -22,7 +22,7 @@ impl Bubblewrap {
         let mut args: Vec<OsString> = vec![find("bwrap")?.into()];
         args.extend(["--unshare-user", "--unshare-pid"].map(OsString::from));
         let before = args.len();
-        for mount in mounts.lines().filter_map(Mount::parse) {
+        for mount in Mount::all(&mounts) {
             args.extend(mount.args(&scene.plain_scratch()));
         }
         let mounted = (args.len() - before).div_ceil(3);
@@ -51,24 +51,26 @@ impl Bubblewrap {
 struct Mount<'a> {
     at: &'a str,
     read_only: bool,
-    memory: bool,
+    /// Made by the view itself to hide what lies there.
+    mask: bool,
 }
 
 impl<'a> Mount<'a> {
-    /// None for what every view has of its own: the root, `/proc`, `/dev`, the session's folder.
-    fn parse(line: &'a str) -> Option<Self> {
-        let (mount, kind) = line.split_once(" - ")?;
-        let mut fields = mount.split(' ').skip(4);
-        let (at, options) = (fields.next()?, fields.next()?);
-        let own = ["/proc", "/dev", "/run/remit"]
-            .iter()
-            .any(|top| at.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
-        // bubblewrap makes each namespace's `/dev` itself; a work tree below `/dev/shm` is not measured here.
-        (at != "/" && !own).then(|| Self {
-            at,
-            read_only: options.split(',').any(|option| option == "ro"),
-            memory: kind.starts_with("tmpfs "),
-        })
+    /// The mounts of a view that a bubblewrap needs too: not the root, `/proc`, `/dev` and the session's own folder,
+    /// nor what comes along with a bind that it lies below.
+    fn all(table: &'a str) -> Vec<Self> {
+        let lines: Vec<Fields<'_>> = table.lines().filter_map(Fields::parse).collect();
+        let Some(root) = lines.iter().find(|line| line.at == "/") else { return Vec::new() };
+        let own = |at: &str| {
+            let tops = ["/proc", "/dev", "/run/remit"];
+            at == "/" || tops.iter().any(|top| Path::new(at).starts_with(top))
+        };
+        let wanted = lines.iter().filter(|line| !own(line.at));
+        wanted
+            .map(|line| (line, line.device == root.device))
+            .filter(|(line, mask)| *mask || line.parent == root.id)
+            .map(|(line, mask)| Self { at: line.at, read_only: line.read_only, mask })
+            .collect()
     }
 
     fn args(&self, scratch: &Path) -> Vec<OsString> {
@@ -77,12 +79,29 @@ impl<'a> Mount<'a> {
         let private = ["/home/agent", "/tmp", "/var/tmp"].contains(&self.at);
         match fs::metadata(at) {
             _ if private => vec![bind.into(), scratch.into(), at.into()],
-            Ok(about) if self.memory && about.is_dir() => vec!["--tmpfs".into(), at.into()],
-            Ok(_) if self.memory => vec!["--ro-bind".into(), "/dev/null".into(), at.into()],
+            Ok(about) if self.mask && about.is_dir() => vec!["--tmpfs".into(), at.into()],
+            Ok(_) if self.mask => vec!["--ro-bind".into(), "/dev/null".into(), at.into()],
             Ok(_) => vec![bind.into(), at.into(), at.into()],
             // A place that the machine does not have.
             Err(_) => vec!["--dir".into(), at.into()],
         }
+    }
+}
+
+struct Fields<'a> {
+    id: &'a str,
+    parent: &'a str,
+    device: &'a str,
+    at: &'a str,
+    read_only: bool,
+}
+
+impl<'a> Fields<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let mut fields = line.split(' ');
+        let (id, parent, device) = (fields.next()?, fields.next()?, fields.next()?);
+        let (at, options) = (fields.nth(1)?, fields.next()?);
+        Some(Self { id, parent, device, at, read_only: options.split(',').any(|option| option == "ro") })
     }
 }
 
@@ -91,13 +110,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mounts_of_a_view_are_read_and_its_own_are_left_out() {
-        let line = "60 59 254:0 /usr /usr ro,nosuid,relatime - ext4 /dev/vda rw";
-        assert_eq!(Mount::parse(line), Some(Mount { at: "/usr", read_only: true, memory: false }));
-        let line = "61 59 0:33 / /w/secrets ro,nosuid - tmpfs tmpfs rw";
-        assert_eq!(Mount::parse(line), Some(Mount { at: "/w/secrets", read_only: true, memory: true }));
-        for own in ["/", "/proc", "/dev/null", "/run/remit/session"] {
-            assert_eq!(Mount::parse(&format!("1 1 0:1 / {own} rw - tmpfs tmpfs rw")), None, "{own}");
-        }
+    fn binds_and_masks_are_taken_and_what_comes_along_or_is_the_views_own_is_not() {
+        let table = "\
+            64 42 0:39 /root / ro,nosuid - tmpfs none rw\n\
+            65 64 254:0 /etc /etc ro,nosuid - ext4 /dev/vda rw\n\
+            68 64 254:0 /w /w rw,nosuid - ext4 /dev/vda rw\n\
+            73 64 0:28 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs rw\n\
+            74 73 0:29 / /sys/fs/cgroup/cpu ro,nosuid - cgroup cgroup rw\n\
+            97 64 0:41 / /dev/shm rw - tmpfs none rw\n\
+            98 64 0:42 / /proc rw - proc none rw\n\
+            99 64 254:0 /s /run/remit/session/socket ro - ext4 /dev/vda rw\n\
+            109 65 0:39 /none /etc/ssh ro - tmpfs none rw\n";
+        let mount = |at, read_only, mask| Mount { at, read_only, mask };
+        let wanted = [
+            mount("/etc", true, false),
+            mount("/w", false, false),
+            mount("/sys/fs/cgroup", true, false),
+            mount("/etc/ssh", true, true),
+        ];
+        assert_eq!(Mount::all(table), wanted);
     }
 }

@@ -24,6 +24,9 @@ struct Workload {
     command: Vec<String>,
 }
 
+const FETCH: &str = "git init --quiet --bare g && git -C g fetch --quiet \"$1\" main && mkdir t && \
+     git --git-dir=g --work-tree=t checkout --quiet --detach FETCH_HEAD";
+
 pub(super) fn run(group: &'static str, bench: &Bench, table: &mut Table) -> Result<()> {
     let scene = Scene::with_first_policy(bench, bench.memory()?)?;
     let materials = Materials::new(&scene);
@@ -79,6 +82,21 @@ fn all(materials: &Materials) -> Vec<Workload> {
             command: with("git clone --quiet", format!("file://{}", source("repository"))),
         },
         Workload {
+            // The same data and files without a `.git` of its own, which a policy may refuse to make.
+            name: "git fetch and checkout, file://",
+            program: "git",
+            most: 1.6,
+            rounds: 9,
+            copy: None,
+            command: vec![
+                "sh".into(),
+                "-c".into(),
+                FETCH.into(),
+                "sh".into(),
+                format!("file://{}", source("repository")),
+            ],
+        },
+        Workload {
             name: "`cp -a`, 5,000 files",
             program: "cp",
             most: 5.0,
@@ -106,8 +124,8 @@ fn paired(
 ) -> Result<Pairs> {
     let (mut judged, mut plain) = (Vec::new(), Vec::new());
     for round in 0..=bench.rounds(workload.rounds) {
-        let a = timed(scene.session(&bench.own), workload, inside)?;
-        let b = timed(scene.plain(&bench.own), workload, outside)?;
+        let a = timed(scene.session(scene.own()), workload, inside)?;
+        let b = timed(scene.plain(scene.own()), workload, outside)?;
         // The first round warms up.
         if round > 0 {
             judged.push(a);

@@ -55,9 +55,7 @@ fn hook_command(options: &Options, event: &str) -> Command {
 
 /// A call that is allowed, so an answer of *no opinion* is the only right one.
 fn before(root: &Path, call: &str) -> String {
-    let mut payload = payload(root, call, "PreToolUse");
-    payload["permission_mode"] = json!("acceptEdits");
-    payload.to_string()
+    payload(root, call, "PreToolUse").to_string()
 }
 
 fn after(root: &Path, call: &str) -> String {

@@ -320,8 +320,8 @@ impl Session {
             ChildExit::Signal(signal) => json!({"signal": signal}),
             ChildExit::Lost => json!("lost"),
         };
-        recorder.append(&recorder.record(Event::SessionEnd, Door::Holder).with("exit", how), true)?;
-        recorder.settle()?;
+        recorder.append(&recorder.record(Event::SessionEnd, Door::Holder).with("exit", how), false)?;
+        recorder.end();
         let keys = Keys::load_or_create(&self.state.keys())?;
         remit_store::checkpoint(recorder.ledger(), &keys, now(), &self.state.anchor())?;
         self.clean();

@@ -75,6 +75,11 @@ impl Recorder {
         record
     }
 
+    /// Ends the syncing; the caller sees to what is not yet on disk.
+    pub fn end(&self) {
+        self.syncer.end();
+    }
+
     /// Appends; on success the record survives the death of any process. `urgent`: synced to disk at once.
     pub fn append(&self, record: &Record, urgent: bool) -> Result<Receipt, LedgerError> {
         let receipt = self.ledger.append_record(record)?;

@@ -40,7 +40,7 @@ impl Syncer {
         }
     }
 
-    /// Ends the thread after a last sync by it.
+    /// Ends the thread; who calls this does the last sync.
     pub fn end(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
         self.wake.notify_one();
@@ -56,15 +56,14 @@ impl Syncer {
                 let waited = self.wake.wait_timeout_while(state, LATEST, |s| !s.urgent && !s.ended);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
-            let ended = state.ended;
+            if state.ended {
+                return;
+            }
             state.dirty = false;
             state.urgent = false;
             drop(state);
             // The records are written; a disk that cannot sync them is told by the next append or by verify.
             drop(ledger.sync());
-            if ended {
-                return;
-            }
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn open_folder(path: &std::path::Path) -> io::Result<OwnedFd> {
 /// Creates `name` with this content, on disk before its name is; answers whether it did, which it does not if
 /// the name exists.
 pub(crate) fn create(folder: impl AsFd, name: &str, content: &[u8], mode: Mode) -> io::Result<bool> {
-    place(folder.as_fd(), name, content, mode, |scratch| {
+    place(folder.as_fd(), name, content, mode, true, |scratch| {
         match rustix::fs::linkat(&folder, scratch, &folder, name, AtFlags::empty()) {
             Ok(()) => rustix::fs::unlinkat(&folder, scratch, AtFlags::empty()).map(|()| true),
             Err(Errno::EXIST) => rustix::fs::unlinkat(&folder, scratch, AtFlags::empty()).map(|()| false),
@@ -24,9 +24,10 @@ pub(crate) fn create(folder: impl AsFd, name: &str, content: &[u8], mode: Mode) 
     })
 }
 
-/// Puts this content in the place of `name`, whether it exists or not.
-pub(crate) fn replace(folder: impl AsFd, name: &str, content: &[u8], mode: Mode) -> io::Result<()> {
-    place(folder.as_fd(), name, content, mode, |scratch| {
+/// Puts this content in the place of `name`, whether it exists or not. It reaches the disk when the system
+/// writes it: a power loss may leave what was there, or an empty file.
+pub(crate) fn replace_soon(folder: impl AsFd, name: &str, content: &[u8], mode: Mode) -> io::Result<()> {
+    place(folder.as_fd(), name, content, mode, false, |scratch| {
         rustix::fs::renameat(&folder, scratch, &folder, name)
     })
 }
@@ -36,16 +37,19 @@ fn place<T>(
     name: &str,
     content: &[u8],
     mode: Mode,
+    sync: bool,
     settle: impl FnOnce(&str) -> Result<T, Errno>,
 ) -> io::Result<T> {
     let scratch = format!(".{name}.{}", remit_ledger::hash::hex(&random::<8>()?));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::openat(&folder, &scratch, flags, mode)?);
-    let written = file.write_all(content).and_then(|()| file.sync_all());
+    let written = file.write_all(content).and_then(|()| if sync { file.sync_all() } else { Ok(()) });
     let settled = written.and_then(|()| settle(&scratch).map_err(io::Error::from));
     match settled {
         Ok(answer) => {
-            rustix::fs::fsync(&folder)?;
+            if sync {
+                rustix::fs::fsync(&folder)?;
+            }
             Ok(answer)
         }
         Err(error) => {
@@ -75,7 +79,7 @@ mod tests {
         assert!(create(&folder, "a", b"one", mode).unwrap());
         assert!(!create(&folder, "a", b"two", mode).unwrap());
         assert_eq!(std::fs::read(dir.path().join("a")).unwrap(), b"one");
-        replace(&folder, "a", b"three", mode).unwrap();
+        replace_soon(&folder, "a", b"three", mode).unwrap();
         assert_eq!(std::fs::read(dir.path().join("a")).unwrap(), b"three");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }

@@ -32,6 +32,9 @@ pub(super) fn restrict(plan: &Plan) -> Result<Floor, Failure> {
     for rule in &plan.floor {
         floor = add(floor, rule.path.as_path(), flags(rule.rights))?;
     }
+    if plan.listed {
+        floor = add(floor, "/".as_ref(), AccessFs::ReadDir.into())?;
+    }
     let session = Rights { read: true, execute: true, socket: false };
     floor = add(floor, SESSION.as_ref(), flags(session))?;
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;

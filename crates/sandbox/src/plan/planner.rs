@@ -50,6 +50,7 @@ pub fn plan(request: &Request<'_>, disk: &dyn Disk) -> Plan {
         bind.noexec = !tree.executes;
         bind.read_only = !tree.changes;
     }
+    planner.plan.listed = planner.trees.iter().all(|tree| tree.reads);
     finish(&mut planner.plan, disk);
     if request.advisory {
         let refused = std::mem::take(&mut planner.plan.refused);
@@ -80,6 +81,8 @@ pub(super) enum State {
 
 /// What is granted anywhere in a mount; the same indexes as [`Plan::binds`].
 pub(super) struct Tree {
+    /// From its top: whatever is seen in it may be listed.
+    pub(super) reads: bool,
     pub(super) executes: bool,
     pub(super) changes: bool,
 }
@@ -179,7 +182,8 @@ impl Planner<'_> {
         });
         let tree = self.trees.len();
         // Mount points may have to be made in what is private.
-        self.trees.push(Tree { executes: false, changes: private || self.may_be_asked(target) });
+        let changes = private || self.may_be_asked(target);
+        self.trees.push(Tree { reads: access.has(Access::READ), executes: false, changes });
         self.uses(tree, access);
         tree
     }

@@ -106,6 +106,9 @@ pub struct Plan {
     /// Folders that are made before the launch so that they can be covered, and removed after the last
     /// session. Each is also a mask or a bind.
     pub placeholders: Vec<AbsPath>,
+    /// Whether every folder in sight may be listed, those that only lead somewhere included. Not so where a
+    /// mount shows names that may not be read, since the floor cannot take listing away again further down.
+    pub listed: bool,
     /// The rules of the floor.
     pub floor: Vec<FloorRule>,
     /// What cannot be held; a launch refuses while this is not empty.

@@ -49,7 +49,6 @@ fn only_what_is_granted_exists() {
         ("ls /root".to_owned(), "No such file"),
         ("ls /sys".to_owned(), "No such file"),
         ("ls /var".to_owned(), "No such file"),
-        ("ls /".to_owned(), "Permission denied"),
     ] {
         let mut spec = scene.spec(&["sh", "-c", &script], Stdio::Inherit);
         spec.cwd = abs(scene.work.join("open"));
@@ -60,6 +59,17 @@ fn only_what_is_granted_exists() {
     let mut spec = scene.spec(&["cat", "a"], Stdio::Inherit);
     spec.cwd = abs(scene.work.join("open"));
     assert_eq!(scene.run_spec(spec).output, "hello");
+    // Folders that only lead somewhere may be listed: all that is in sight may be read.
+    let mut spec = scene.spec(&["ls", "/", &work], Stdio::Inherit);
+    spec.cwd = abs(scene.work.join("open"));
+    let outcome = scene.run_spec(spec);
+    assert_eq!(outcome.exit, ChildExit::Code(0), "{outcome:?}");
+    assert!(outcome.output.ends_with(":\nopen\n"), "{outcome:?}");
+    // Not so where a file that may be written brings in its folder, whose other names are nobody's business.
+    let scene = Scene::new().rule("a.md", "read-write").file("a.md", "x").file("private-name", "y");
+    refused(&scene, "ls .", "Permission denied");
+    refused(&scene, "ls /", "Permission denied");
+    assert_eq!(said("cat a.md", &scene), "x");
 }
 
 fn a_covered_folder() {

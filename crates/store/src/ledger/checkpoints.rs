@@ -90,11 +90,12 @@ fn write_anchor(path: &Path, checkpoint: &Checkpoint) -> Result<(), LedgerError>
     let mut line = checkpoint.encode().map_err(failed(shown.clone()))?;
     line.push(b'\n');
     atomic::open_folder(folder)
-        .and_then(|folder| atomic::replace(&folder, name, &line, PRIVATE))
+        // Not synced: a power loss leaves an older one, or one that says nothing, and neither is a false alarm.
+        .and_then(|folder| atomic::replace_soon(&folder, name, &line, PRIVATE))
         .map_err(LedgerError::io("write", shown))
 }
 
-/// The checkpoint in an anchor's file; `None` if there is no such file.
+/// The checkpoint in an anchor's file; `None` if there is no such file, or an empty one (a power loss).
 pub fn read_anchor(path: &Path) -> Result<Option<Checkpoint>, LedgerError> {
     let shown = path.display().to_string();
     let file = match File::open(path) {
@@ -104,5 +105,8 @@ pub fn read_anchor(path: &Path) -> Result<Option<Checkpoint>, LedgerError> {
     };
     let mut line = Vec::new();
     file.take(TAIL).read_to_end(&mut line).map_err(LedgerError::io("read", shown.clone()))?;
+    if line.is_empty() {
+        return Ok(None);
+    }
     Checkpoint::parse(line.strip_suffix(b"\n").unwrap_or(&line)).map(Some).map_err(failed(shown))
 }

@@ -38,10 +38,14 @@ impl Keys {
         };
         let signer = Signer::from_seed(&seed);
         let public = format!("{}\n", signer.verifying().hex());
-        let readable = PRIVATE | Mode::RGRP | Mode::ROTH;
-        atomic::create(&place.folder, PUBLIC, public.as_bytes(), readable)
-            .map_err(LedgerError::io("create", PUBLIC))?;
-        if place.public()?.as_ref() != Some(&signer.verifying()) {
+        let mut found = place.public()?;
+        if found.is_none() {
+            let readable = PRIVATE | Mode::RGRP | Mode::ROTH;
+            atomic::create(&place.folder, PUBLIC, public.as_bytes(), readable)
+                .map_err(LedgerError::io("create", PUBLIC))?;
+            found = place.public()?;
+        }
+        if found.as_ref() != Some(&signer.verifying()) {
             return Err(
                 place.fault(PUBLIC, "does not fit `ledger.key`; remove it if the key is the right one")
             );
