@@ -244,6 +244,8 @@ fn a_file_that_may_be_written_brings_its_folder_and_nothing_else_of_it() {
     assert_eq!(floor(&plan, "/conf"), None);
     assert_eq!(floor(&plan, "/conf/app.json"), Some(Rights { read: true, execute: false, socket: true }));
     assert!(!plan.binds[0].read_only);
+    assert!(!plan.listed, "its other names are nobody's business");
+    assert!(make(&[("/conf", "read")], &["/conf/other"]).listed);
 }
 
 #[test]
