@@ -19,6 +19,9 @@ pub const SOCKET: &str = "/run/remit/session/socket";
 /// What the launch tries to make in [`INSIDE`] before the program starts, to see that it is refused.
 pub const CANARY: &str = "/run/remit/session/canary";
 
+/// The conversation that a call bears which only tests whether the hook refuses.
+pub const CANARY_CONVERSATION: &str = "remit-canary";
+
 /// One thing that a tool call will do, as far as its arguments show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -81,7 +81,7 @@ impl AgentPolicy {
             agent.rules = Rules::new(&agent.points, &world.workspace, &words);
             agent.git = Some((git, access));
         }
-        let files = agent.points.iter().filter(|p| p.scope != Scope::Base && p.access.has(Access::WRITE));
+        let files = agent.points.iter().filter(|p| p.access.has(Access::WRITE));
         agent.siblings = files
             .filter_map(|point| point.pattern.literal())
             .filter(|path| world.single_files.contains(*path) && agent.access(path).has(Access::WRITE))

@@ -4,11 +4,12 @@
 use crate::calls::{Control, OpenCall};
 use crate::recorder::{Recorder, in_call, now};
 use crate::words;
-use remit_core::wire::{self, Answer, Effort, Moment, Request, ToolCall, Verdict};
+use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
 use remit_core::{Action, CallId, Decision, Effect, Object};
 use remit_ledger::{Door, Event, Record};
 use remit_policy::{Facts, Policy, decide};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many answered calls are remembered, so that a call announced by two hooks is recorded once.
@@ -23,12 +24,14 @@ pub struct Desk {
     recorder: Recorder,
     tell: Option<Tell>,
     answered: Mutex<BTreeMap<CallId, Verdict>>,
+    /// Whether the call that only tests the hook has been made: it is no deed of the agent's.
+    tested: AtomicBool,
 }
 
 impl Desk {
     /// For an actor; `tell` leads to the gate, if there is one.
     pub fn new(policy: Arc<Policy>, recorder: Recorder, tell: Option<Tell>) -> Self {
-        Self { policy, recorder, tell, answered: Mutex::default() }
+        Self { policy, recorder, tell, answered: Mutex::default(), tested: AtomicBool::new(false) }
     }
 
     /// The recorder.
@@ -70,6 +73,9 @@ impl Desk {
             Some((effort, action, decision)) => {
                 let mut record = Record::access(now(), Door::Hook, &action, &decision)
                     .spelled(effort.asked.as_bytes(), None);
+                if conversation == Some(CANARY_CONVERSATION) && !self.tested.swap(true, Ordering::Relaxed) {
+                    record = self.recorder.record(Event::Hooks, Door::Hook).with("hooks", "refused a test call");
+                }
                 record.host = Some(host.to_owned());
                 record.conversation = conversation.map(str::to_owned);
                 record = in_call(record, open_call(call).as_ref());

@@ -8,7 +8,7 @@ use crate::dialect::{Asked, Dialect, Event, Outcome, Problem, Refused, Reply};
 use crate::install::Command;
 use crate::resolve::Resolver;
 use crate::tools::Efforts;
-use remit_core::wire::{Moment, Request, ToolCall, VERSION};
+use remit_core::wire::{CANARY_CONVERSATION, Moment, Request, ToolCall, VERSION};
 use remit_core::{AbsPath, CallId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -258,7 +258,7 @@ impl Dialect for Claude {
     fn canary(&self, cwd: &AbsPath, path: &AbsPath) -> Vec<u8> {
         let text = |path: &AbsPath| String::from_utf8_lossy(path.as_bytes()).into_owned();
         json!({
-            "session_id": "remit-canary",
+            "session_id": CANARY_CONVERSATION,
             "cwd": text(cwd),
             "permission_mode": "default",
             "hook_event_name": self.name(Event::BeforeTool),

@@ -184,7 +184,7 @@ fn event_words(record: &Record) -> String {
     if let Some(program) = &record.program {
         words.push_str(&format!(" {program}"));
     }
-    for key in ["moment", "exit", "ok"] {
+    for key in ["moment", "exit", "ok", "hooks"] {
         if let Some(value) = record.detail.get(key) {
             words.push_str(&format!(" {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
         }
