@@ -32,6 +32,7 @@ impl Record {
             requirement: None,
             rule: None,
             rule_at: None,
+            rule_id: None,
             session: None,
             subagent: None,
             syscall: None,
@@ -95,10 +96,8 @@ impl Record {
             self.why = Some(reason.to_string());
             if let Some(rule) = &reason.rule {
                 self.rule = Some(rule.text.to_string());
-                self.rule_at = Some(match &rule.place {
-                    Some(place) => format!("{}:{}", place.file, place.line),
-                    None => rule.id.to_string(),
-                });
+                self.rule_at = rule.place.as_ref().map(|place| format!("{}:{}", place.file, place.line));
+                self.rule_id = Some(rule.id.to_string());
             }
         }
         self
@@ -181,7 +180,7 @@ mod tests {
         assert_eq!(
             String::from_utf8(encode(&record).unwrap()).unwrap(),
             format!(
-                r#"{{"agent":"frontend","asked":"a\\x0a\\xff","assurance":"kernel","detail":{{"a":"x","z":1}},"digest":"{digest}","door":"kernel","effect":"deny","epoch":3,"event":"access","layer":"agent","path":"/w/a\\x0a\\xff","rule":"backend/** none","rule_at":"remit.yaml:12","session":"s-1","time":"2026-01-02T03:04:05.000006Z","to":"/w/backend/b","to_asked":"backend/b","v":1,"verb":"rename","why":"the path is out of bounds by rule `backend/** none` (remit.yaml:12)"}}"#
+                r#"{{"agent":"frontend","asked":"a\\x0a\\xff","assurance":"kernel","detail":{{"a":"x","z":1}},"digest":"{digest}","door":"kernel","effect":"deny","epoch":3,"event":"access","layer":"agent","path":"/w/a\\x0a\\xff","rule":"backend/** none","rule_at":"remit.yaml:12","rule_id":"protected.git","session":"s-1","time":"2026-01-02T03:04:05.000006Z","to":"/w/backend/b","to_asked":"backend/b","v":1,"verb":"rename","why":"the path is out of bounds by rule `backend/** none` (remit.yaml:12)"}}"#
             )
         );
     }
@@ -192,7 +191,8 @@ mod tests {
         let mut action = action();
         action.object = Object::Host { host: "example.org\n".into(), port: 443 };
         let record = Record::access(time, Door::Hook, &action, &decision(None));
-        assert_eq!(record.rule_at.as_deref(), Some("protected.git"));
+        assert_eq!(record.rule_at, None);
+        assert_eq!(record.rule_id.as_deref(), Some("protected.git"));
         assert_eq!(record.path.as_deref(), Some("example.org\\x0a:443"));
     }
 }

@@ -144,9 +144,12 @@ pub struct Record {
     /// What the rule that decided says: `backend/** none`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Where that rule stands: `remit.yaml:12`; the rule's id for what is built in.
+    /// Where that rule stands: `remit.yaml:12`; none for what is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_at: Option<String>,
+    /// That rule's place in the document, `agents.frontend.permissions[1]`, or its name: `protected.git-hooks`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule_id: Option<String>,
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
@@ -257,6 +260,7 @@ mod tests {
             requirement: text("REQ-1"),
             rule: text("backend/** none"),
             rule_at: text("remit.yaml:12"),
+            rule_id: text("agents.frontend.permissions[1]"),
             session: SessionId::new("s-1").ok(),
             subagent: text("explorer"),
             syscall: text("openat"),
@@ -274,7 +278,7 @@ mod tests {
     fn a_full_record_is_canonical_and_survives() {
         let bytes = encode(&full()).unwrap();
         let value: Value = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 32);
+        assert_eq!(value.as_object().unwrap().len(), 33);
         assert_eq!(canonical::to_vec(&value).unwrap(), bytes);
         assert_eq!(decode(&bytes).unwrap(), full());
     }

@@ -2,6 +2,7 @@
 
 use crate::report::{Failure, Texts};
 use remit_core::Exit;
+use remit_sandbox::launch::LaunchError;
 use remit_session::choose::ChooseError;
 use remit_session::holder::RunError;
 use remit_session::workspace::OpenError;
@@ -61,6 +62,10 @@ impl From<RunError> for Failure {
                 }
                 failure
                     .hint("`sandbox: advisory` in remit.yaml starts without what cannot be held, and says so")
+            }
+            RunError::Launch(error @ LaunchError::Program { .. }) => {
+                Failure::because(Exit::NeverStarted, "the session has ended before it began", &error)
+                    .hint("`remit explain AGENT execute PROGRAM` says whether the agent may run it")
             }
             RunError::Launch(error) => {
                 Failure::because(Exit::Sandbox, "the session could not be started", &error)

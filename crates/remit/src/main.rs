@@ -33,8 +33,13 @@ fn main() -> ExitCode {
 }
 
 fn environment(cli: &Cli) -> Result<Environment, Failure> {
-    read_environment(cli.directory.as_deref())
-        .map_err(|e| Failure::because(Exit::Io, "cannot find out where this command was given", &e))
+    read_environment(cli.directory.as_deref()).map_err(|e| {
+        let what = match &cli.directory {
+            Some(directory) => format!("cannot start from `{}`", directory.display()),
+            None => "cannot find out where this command was given".to_owned(),
+        };
+        Failure::because(Exit::Io, what, &e)
+    })
 }
 
 /// The process's surroundings, with `-C` applied.
@@ -47,7 +52,22 @@ pub(crate) fn read_environment(directory: Option<&std::path::Path>) -> std::io::
     Ok(Environment { vars: std::env::vars_os().collect(), cwd, exe: std::env::current_exe()? })
 }
 
+/// Sessions do not nest, and the ledger lies outside them: what is found inside would be another's, and empty.
+fn refuse_inside(command: &Command) -> Result<(), Failure> {
+    let outside = matches!(
+        command,
+        Command::Run(_) | Command::Log(_) | Command::Verify(_) | Command::Hooks(_) | Command::Demo(_)
+    );
+    if outside && remit_hooks::socket::inside() {
+        let message = "this is inside a session, and the command works outside of sessions only";
+        return Err(Failure::new(Exit::Sandbox, message)
+            .hint("`remit check` and `remit explain` work in here, too"));
+    }
+    Ok(())
+}
+
 fn dispatch(cli: &Cli, environment: &Environment) -> Result<u8, Failure> {
+    refuse_inside(&cli.command)?;
     let exit = match &cli.command {
         Command::Init(args) => commands::init::run(args, environment)?,
         Command::Check(args) => commands::check::run(args, environment)?,

@@ -63,9 +63,12 @@ impl Failure {
         self
     }
 
-    /// Writes the failure to standard error.
+    /// Writes the failure to standard error; one without a message is told by its exit code only.
     pub(crate) fn show(&self) {
         show_findings(&self.findings, &self.texts);
+        if self.message.is_empty() {
+            return;
+        }
         let mut text = format!("{ERROR}error{ERROR:#}: {}\n", self.message);
         for cause in &self.causes {
             text.push_str(&format!("  because: {cause}\n"));
@@ -112,9 +115,11 @@ pub(crate) fn talk(text: &str) {
 /// Writes data to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|e| Failure::because(Exit::Io, "cannot write to standard output", &e))
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
+        // A reader such as `head` had enough: that is no news to anybody.
+        std::io::ErrorKind::BrokenPipe => Failure::new(Exit::Io, ""),
+        _ => Failure::because(Exit::Io, "cannot write to standard output", &e),
+    })
 }
 
 /// One JSON object a line on standard output.

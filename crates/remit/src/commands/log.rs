@@ -107,7 +107,7 @@ impl<'a> Filter<'a> {
             && self.event.is_none_or(|e| record.event == e)
             && self.path.as_deref().is_none_or(|p| below(&record.path, p) || below(&record.to, p))
             && self.args.rule.as_deref().is_none_or(|r| {
-                [&record.rule, &record.rule_at].into_iter().flatten().any(|had| had.starts_with(r))
+                [&record.rule, &record.rule_at, &record.rule_id].into_iter().flatten().any(|had| had.starts_with(r))
             })
             && self.since.as_deref().is_none_or(|s| record.time.to_string().as_str() >= s)
     }
