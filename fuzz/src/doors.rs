@@ -1,6 +1,6 @@
 //! What agents' programs send: hook inputs, and lines on a session's socket.
 
-use crate::world::path;
+use super::world::path;
 use remit_core::wire::{Answer, Request, Verdict};
 use remit_core::{AbsPath, Effect, PathError};
 use remit_hooks::door::Hook;
@@ -50,7 +50,7 @@ pub fn hook_input(bytes: &[u8]) {
     let (root, files) = (path("/w"), Plain(path("/home/p")));
     for host in Host::ALL {
         let dialect = host.dialect();
-        let blocks = dialect.event(&event).is_none_or(Event::blocks);
+        let blocks = dialect.event(&event).is_some_and(Event::blocks);
         for effect in [Effect::Deny, Effect::Ask, Effect::Allow] {
             let hook = Hook { host, event: &event, root: &root };
             let reply = serve(hook, Ok(input.to_vec()), &Always(effect), &files);

@@ -6,6 +6,12 @@ use remit_core::{AbsPath, CallId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// How many calls are open at once.
+const MOST: usize = 256;
+
+/// How many paths of a call are kept to tell it from others.
+pub const MOST_PATHS: usize = 64;
+
 /// A call that has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenCall {
@@ -39,17 +45,22 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// A call begins. Announced twice (two hooks of one host), it is one call.
+    /// A call begins. Announced twice (two hooks of one host), it is one call. Beyond [`MOST`] the oldest is
+    /// taken as ended: its end was never told.
     pub fn open(&mut self, call: OpenCall) {
-        if !self.open.iter().any(|o| o.id == call.id) {
-            self.open.push(call);
+        if self.open.iter().any(|o| o.id == call.id) {
+            return;
         }
+        if self.open.len() >= MOST {
+            self.open.remove(0);
+        }
+        self.open.push(call);
     }
 
     /// A call has ended; what it did that was only counted.
     pub fn close(&mut self, id: &CallId) -> Option<(OpenCall, BTreeMap<String, u64>)> {
         let at = self.open.iter().position(|o| o.id == *id)?;
-        let call = self.open.swap_remove(at);
+        let call = self.open.remove(at);
         let counts = self.counts.remove(&Some(call.id.clone())).unwrap_or_default();
         Some((call, counts))
     }

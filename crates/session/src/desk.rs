@@ -1,7 +1,7 @@
 //! Answers tool calls: every effort of a call is decided, the most restrictive answer counts, and the answer
 //! is in the ledger before it is given. The same desk serves the session's socket and a hook outside a session.
 
-use crate::calls::{Control, OpenCall};
+use crate::calls::{Control, MOST_PATHS, OpenCall};
 use crate::recorder::{Recorder, in_call, now};
 use crate::words;
 use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many answered calls are remembered, so that a call announced by two hooks is recorded once.
 const REMEMBERED: usize = 4096;
+
+/// How much of a command line is recorded, in bytes; its hash and length stand for the rest.
+const LONGEST_COMMAND: usize = 16 << 10;
 
 /// Tells the gate that a call begins or ends; an error is the caller's denial.
 pub type Tell = Box<dyn Fn(&Control) -> Result<(), String> + Send + Sync>;
@@ -74,7 +77,8 @@ impl Desk {
                 let mut record = Record::access(now(), Door::Hook, &action, &decision)
                     .spelled(effort.asked.as_bytes(), None);
                 if conversation == Some(CANARY_CONVERSATION) && !self.tested.swap(true, Ordering::Relaxed) {
-                    record = self.recorder.record(Event::Hooks, Door::Hook).with("hooks", "refused a test call");
+                    record =
+                        self.recorder.record(Event::Hooks, Door::Hook).with("hooks", "refused a test call");
                 }
                 record.host = Some(host.to_owned());
                 record.conversation = conversation.map(str::to_owned);
@@ -126,7 +130,7 @@ impl Desk {
         record.conversation = conversation.map(str::to_owned);
         record.tool = Some(call.tool.clone());
         record.call = call.id.clone();
-        record.command = call.command.clone();
+        record.command = call.command.as_deref().map(recorded);
         record.subagent = call.subagent.clone();
         if let Some(first) = call.efforts.first() {
             record.verb = Some(first.verb);
@@ -179,12 +183,28 @@ impl std::fmt::Debug for Desk {
     }
 }
 
+/// A command line as it is recorded.
+fn recorded(command: &str) -> String {
+    let mut end = command.len().min(LONGEST_COMMAND);
+    while !command.is_char_boundary(end) {
+        end -= 1;
+    }
+    match command.get(..end) {
+        Some(head) if end < command.len() => {
+            let hash = remit_ledger::Hash::of(&[command.as_bytes()]);
+            format!("{head}… [{} bytes, sha256:{hash}]", command.len())
+        }
+        _ => command.to_owned(),
+    }
+}
+
 fn open_call(call: &ToolCall) -> Option<OpenCall> {
-    let paths = call.efforts.iter().flat_map(|e| std::iter::once(&e.path).chain(&e.to)).cloned().collect();
+    let named = call.efforts.iter().flat_map(|e| std::iter::once(&e.path).chain(&e.to));
+    let paths = named.take(MOST_PATHS).cloned().collect();
     Some(OpenCall {
         id: call.id.clone()?,
         tool: call.tool.clone(),
-        command: call.command.clone(),
+        command: call.command.as_deref().map(recorded),
         paths,
         subagent: call.subagent.clone(),
     })

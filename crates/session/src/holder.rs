@@ -8,6 +8,7 @@ use crate::calls::Control;
 use crate::choose::Chosen;
 use crate::desk::Desk;
 use crate::home::{Home, HomeError};
+use crate::lease::{self, Lease};
 use crate::recorder::{Recorder, fresh_session, now};
 use crate::scratch::Scratch;
 use crate::socket::Socket;
@@ -54,6 +55,9 @@ pub enum RunError {
     /// The state folder.
     #[error(transparent)]
     State(#[from] StateError),
+    /// The session's own folder.
+    #[error("the session's own folder cannot be made")]
+    Lease(#[source] io::Error),
     /// No randomness for a session's id.
     #[error("no fresh session id can be made")]
     Fresh(#[source] io::Error),
@@ -89,8 +93,7 @@ pub struct Session {
     running: Arc<Running>,
     desk: Arc<Desk>,
     state: StateDir,
-    home: PathBuf,
-    keep_home: bool,
+    lease: Lease,
     _socket: Socket,
 }
 
@@ -105,9 +108,13 @@ pub fn start(
     let environment = workspace.environment();
     let id = fresh_session().map_err(RunError::Fresh)?;
     let state = workspace.state()?;
-    let root = state.homes().join(id.as_str());
+    let sockets = environment.runtime(rustix::process::getuid().as_raw()).join(short(&state));
+    lease::collect(&state.homes(), &sockets);
+    let lease =
+        Lease::take(&state.homes(), id.as_str(), chosen.adapter.is_some()).map_err(RunError::Lease)?;
+    let root = lease.root().to_owned();
     let home = Home::make(&root, &workspace.root, chosen.adapter.as_ref(), environment)?;
-    let parts = Parts { workspace, chosen, hooks, terminal, id, state, home };
+    let parts = Parts { workspace, chosen, hooks, terminal, id, state, home, lease, sockets };
     let started = parts.start();
     if started.is_err() {
         // It is new and ours alone; nothing has run in it.
@@ -125,6 +132,8 @@ struct Parts<'a> {
     id: SessionId,
     state: StateDir,
     home: Home,
+    lease: Lease,
+    sockets: PathBuf,
 }
 
 impl Parts<'_> {
@@ -132,9 +141,7 @@ impl Parts<'_> {
         let policy = Arc::new(self.policy()?);
         let plan = self.plan(&policy)?;
         let notes = plan.notes.clone();
-        let uid = rustix::process::getuid().as_raw();
-        let folder = self.workspace.environment().runtime(uid).join(short(&self.state));
-        let socket = Socket::bind(&folder, self.id.as_str()).map_err(RunError::Socket)?;
+        let socket = Socket::bind(&self.sockets, self.id.as_str()).map_err(RunError::Socket)?;
         let warden = Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch());
         let holder = self.recorder(&policy)?;
         let spec = self.spec(plan, Arc::new(warden), &socket)?;
@@ -147,8 +154,10 @@ impl Parts<'_> {
         record.host = self.hooks.map(|h| h.host.clone());
         let record = record.with("hooks", self.hooks.is_some()).with("notes", notes.clone());
         holder.append(&record, false)?;
-        let gate = Arc::clone(&running);
+        // Weak: the session ends with this value, whatever threads still hold the desk.
+        let gate = Arc::downgrade(&running);
         let tell = move |control: &Control| -> Result<(), String> {
+            let gate = gate.upgrade().ok_or("the session has ended")?;
             let message = serde_json::to_vec(control).map_err(|e| e.to_string())?;
             match gate
                 .control(&message)
@@ -160,10 +169,9 @@ impl Parts<'_> {
             }
         };
         let desk = Arc::new(Desk::new(policy, holder, Some(Box::new(tell))));
-        socket.serve(Arc::clone(&desk)).map_err(RunError::Thread)?;
-        let keep_home = self.chosen.adapter.is_some();
-        let (home, state, id) = (self.home.root, self.state, self.id);
-        Ok(Session { id, notes, running, desk, state, home, keep_home, _socket: socket })
+        socket.serve(Arc::clone(&desk), running.gate()).map_err(RunError::Socket)?;
+        let (lease, state, id) = (self.lease, self.state, self.id);
+        Ok(Session { id, notes, running, desk, state, lease, _socket: socket })
     }
 
     fn policy(&self) -> Result<Policy, OpenError> {
@@ -324,16 +332,8 @@ impl Session {
         recorder.end();
         let keys = Keys::load_or_create(&self.state.keys())?;
         remit_store::checkpoint(recorder.ledger(), &keys, now(), &self.state.anchor())?;
-        self.clean();
+        // What a program left that cannot be removed is collected by a later run.
+        drop(lease::clear(self.lease.root()));
         Ok(exit)
-    }
-
-    /// A home in which a conversation may have been kept stays; temporary files go with the run.
-    fn clean(&self) {
-        let gone: &[&str] = if self.keep_home { &["tmp", "var-tmp"] } else { &[""] };
-        for name in gone {
-            // What a program left unreadable stays; the next collection takes it.
-            drop(std::fs::remove_dir_all(self.home.join(name)));
-        }
     }
 }

@@ -67,7 +67,7 @@ fn make_file(path: &Path, bytes: &[u8]) -> Result<(), HomeError> {
 }
 
 impl Home {
-    /// Makes the home `root`. On failure what was made is removed again.
+    /// Fills the home `root`, which exists and is empty but for its lease. On failure it is removed.
     pub fn make(
         root: &Path,
         workspace: &AbsPath,
@@ -76,7 +76,7 @@ impl Home {
     ) -> Result<Home, HomeError> {
         let made = Self::fill(root, workspace, adapter, environment);
         if made.is_err() && root.is_dir() {
-            // The folder is new and ours alone; what cannot be removed is named by the first error anyway.
+            // The folder is new and ours alone; what cannot be removed is collected by a later run.
             drop(fs::remove_dir_all(root));
         }
         made

@@ -16,6 +16,7 @@ pub mod desk;
 pub mod environment;
 pub mod holder;
 pub mod home;
+pub mod lease;
 pub mod outside;
 pub mod recorder;
 pub mod scratch;

@@ -4,18 +4,20 @@
 use crate::desk::Desk;
 use remit_core::wire::{Answer, LONGEST_LINE, Request};
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many connections are served at once; more are closed at once, which their askers take as a denial.
 const MOST: usize = 64;
-/// How long a connection may take to send its line or to take its answer.
+/// How long a request may take to arrive, and its answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How many bytes of requests that are not yet whole are held at once, over all connections.
+const BUDGET: usize = 2 * LONGEST_LINE;
 
 /// A bound socket; removed when dropped.
 #[derive(Debug)]
@@ -42,20 +44,25 @@ impl Socket {
         &self.path
     }
 
-    /// Serves until the process ends.
-    pub fn serve(&self, desk: Arc<Desk>) -> io::Result<()> {
+    /// Serves those who live where the process `gate` lives, until this process ends.
+    pub fn serve(&self, desk: Arc<Desk>, gate: u32) -> io::Result<()> {
         let listener = self.listener.try_clone()?;
+        let inside = namespace(gate)?;
         let open = Arc::new(AtomicUsize::new(0));
+        let held = Arc::new(AtomicUsize::new(0));
         std::thread::Builder::new().name("session-socket".into()).spawn(move || {
             for stream in listener.incoming().flatten() {
                 if open.fetch_add(1, Ordering::Relaxed) >= MOST {
                     open.fetch_sub(1, Ordering::Relaxed);
                     continue;
                 }
-                let (desk, count) = (Arc::clone(&desk), Arc::clone(&open));
+                let (desk, count, held) = (Arc::clone(&desk), Arc::clone(&open), Arc::clone(&held));
+                let inside = inside.clone();
                 let spawned = std::thread::Builder::new().name("session-asker".into()).spawn(move || {
-                    // A caller that went away has no use for an answer.
-                    drop(talk(&stream, &desk));
+                    // A caller that went away, or that lives elsewhere, gets no answer.
+                    if lives_in(&stream, &inside) {
+                        drop(talk(&stream, &desk, &held));
+                    }
                     count.fetch_sub(1, Ordering::Relaxed);
                 });
                 if spawned.is_err() {
@@ -87,28 +94,63 @@ fn own(dir: &Path) -> io::Result<()> {
     ))
 }
 
-fn talk(stream: &UnixStream, desk: &Desk) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+/// The PID namespace of a process, as a name that is compared.
+fn namespace(pid: u32) -> io::Result<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/ns/pid"))
+}
+
+/// Whether the process at the other end lives in this namespace. One that has ended, or hides, does not.
+fn lives_in(stream: &UnixStream, inside: &Path) -> bool {
+    rustix::net::sockopt::socket_peercred(stream)
+        .ok()
+        .and_then(|peer| u32::try_from(peer.pid.as_raw_nonzero().get()).ok())
+        .and_then(|pid| namespace(pid).ok())
+        .is_some_and(|found| found == inside)
+}
+
+fn talk(stream: &UnixStream, desk: &Desk, held: &AtomicUsize) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut line = Vec::new();
-        let limit = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
-        (&mut reader).take(limit).read_until(b'\n', &mut line)?;
-        if line.is_empty() {
-            return Ok(());
-        }
-        let whole = line.ends_with(b"\n");
+    while let Some(line) = request(stream, held)? {
         let answer = match serde_json::from_slice::<Request>(&line) {
-            Ok(request) if whole => desk.answer(&request),
-            Ok(_) => Answer::Failed { why: "the request broke off".to_owned() },
+            Ok(request) => desk.answer(&request),
             Err(error) => Answer::Failed { why: format!("not a request: {error}") },
         };
         let mut bytes = serde_json::to_vec(&answer)?;
         bytes.push(b'\n');
         (&mut &*stream).write_all(&bytes)?;
-        if !whole {
-            return Ok(());
-        }
     }
+    Ok(())
+}
+
+/// The next whole line; none at the end. A line that takes too long, is too long, or comes while too much is
+/// held for others, ends the connection.
+fn request(mut stream: &UnixStream, held: &AtomicUsize) -> io::Result<Option<Vec<u8>>> {
+    let until = Instant::now() + PATIENCE;
+    let mut line = Vec::new();
+    let mut chunk = [0; 16 << 10];
+    let read = loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut chunk) {
+            Ok(0) if line.is_empty() => break Ok(None),
+            Ok(0) => break Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => {
+                line.extend_from_slice(&chunk[..n]);
+                let total = held.fetch_add(n, Ordering::Relaxed) + n;
+                if line.ends_with(b"\n") {
+                    break Ok(Some(()));
+                }
+                if line.len() > LONGEST_LINE || total > BUDGET {
+                    break Err(io::ErrorKind::OutOfMemory.into());
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => break Err(e),
+        }
+    };
+    held.fetch_sub(line.len(), Ordering::Relaxed);
+    read.map(|some| some.map(|()| line))
 }

@@ -27,6 +27,9 @@ pub struct Warden {
     tried: AtomicBool,
 }
 
+/// The calls that make plain files.
+const PLAIN: [&str; 3] = ["open", "openat", "creat"];
+
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -74,6 +77,10 @@ impl Warden {
         let mut mine = held(&self.provisional);
         match operation.verb {
             Verb::Create => {
+                // Only a plain file can become what the rule grants.
+                if operation.is_dir || !PLAIN.contains(&operation.syscall) {
+                    return false;
+                }
                 if operation.exists {
                     return mine.contains(operation.path);
                 }

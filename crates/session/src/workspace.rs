@@ -112,7 +112,11 @@ impl Workspace {
             self.root.as_path(),
             self.home.as_path(),
         ));
-        let sealed = self.state_parent().into_iter().collect();
+        let runtime = self.environment.runtime(rustix::process::getuid().as_raw());
+        let runtime = std::fs::canonicalize(&runtime).unwrap_or(runtime);
+        // Another session's socket is another session's identity.
+        let sealed =
+            self.state_parent().into_iter().chain(AbsPath::try_from(runtime.as_path()).ok()).collect();
         Ok(World { workspace: self.root.clone(), home: self.home.clone(), base: rules, sealed, single_files })
     }
 
