@@ -1,4 +1,5 @@
 //! See [`remit_fuzz::policy_document`].
 #![no_main]
+#![expect(clippy::disallowed_methods, reason = "the expanded macro can write an input to a file")]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| remit_fuzz::policy_document(bytes));

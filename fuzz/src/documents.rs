@@ -109,7 +109,15 @@ pub fn decide(bytes: &[u8]) {
         let below = |folder: &str| path(folder).covers(end);
         let ended = end.file_name() == Some(b".env") && below("/w");
         assert!(!allowed || !(below("/w/secrets") || below("/state") || ended), "{action:?}");
-        let inner = [".git/hooks", ".git/config", ".git/info", ".orchestration", "remit.yaml"];
+        let inner = [
+            ".git/hooks",
+            ".git/config",
+            ".git/info",
+            ".orchestration",
+            "remit.yaml",
+            "odd.git/hooks",
+            "obeyed",
+        ];
         let protected = inner.iter().any(|name| below(&format!("/w/{name}")));
         assert!(!(allowed && action.verb.changes() && protected), "{action:?} changes what is protected");
         assert!(!(allowed && action.verb.changes() && named == "reader" && below("/w")), "{action:?}");

@@ -1,7 +1,7 @@
 //! The machine that documents are compiled for: fixed, and nowhere on a disk.
 
 use remit_core::{AbsPath, Action, Actor, AgentName, Assurance, Object, Verb};
-use remit_policy::{Access, BaseRule, World};
+use remit_policy::{Access, BaseRule, ProtectedPath, World};
 
 /// The path of a text that is known to be one.
 pub(crate) fn path(text: &str) -> AbsPath {
@@ -10,7 +10,8 @@ pub(crate) fn path(text: &str) -> AbsPath {
     path.unwrap_or_else(|_| AbsPath::root())
 }
 
-/// A workspace `/w`, a home `/home/p`, system folders, and a state that no session may touch.
+/// A workspace `/w` with a git folder of another name and a path that git obeys, a home `/home/p`, system
+/// folders, a private home, and a state that no session may touch.
 pub(crate) fn world() -> World {
     let base = |at: &str, access| BaseRule { path: path(at), access, id: "base.x".into(), why: "x".into() };
     World {
@@ -21,6 +22,13 @@ pub(crate) fn world() -> World {
             base("/home/agent", Access::READ.union(Access::WRITE)),
         ],
         sealed: vec![path("/state")],
+        protected: vec![ProtectedPath {
+            path: path("/w/obeyed"),
+            id: "protected.x".into(),
+            words: "x".into(),
+        }],
+        git_dirs: vec![path("/w/odd.git")],
+        private: vec![path("/home/agent")],
         single_files: [path("/w/notes.md")].into(),
     }
 }

@@ -10,7 +10,7 @@ use remit_policy::{AgentPolicy, Anchor, Pattern, Point, Policy, Remedy, Scope, U
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Checks a compiled policy.
+/// Checks a compiled policy. What only git can tell is [`none_but_tracked`](crate::none_but_tracked)'s.
 ///
 /// Errors: `contradiction`, two rules of one list (or two global rules that bind the same agent) with the
 /// same paths and different access. Warnings: `dead-rule`, a rule that a `none` covers for every agent that

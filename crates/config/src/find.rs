@@ -172,6 +172,7 @@ fn read(path: &Path, seen: &Metadata) -> Result<Vec<u8>, FindError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use remit_policy::{Policy, World};
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
@@ -184,6 +185,29 @@ mod tests {
             fs::write(file, text).unwrap();
         }
         (temp, path)
+    }
+
+    #[test]
+    fn no_agent_can_plant_a_name_that_is_looked_for() {
+        let text = b"version: \"1.0\"\nagents: {a: {permissions: {\"/w\": all}}}\n";
+        let folder = |path: &str| AbsPath::new(path).unwrap();
+        let world = World {
+            workspace: folder("/w"),
+            home: folder("/h"),
+            base: Vec::new(),
+            sealed: Vec::new(),
+            protected: Vec::new(),
+            git_dirs: Vec::new(),
+            private: Vec::new(),
+            single_files: std::collections::BTreeSet::new(),
+        };
+        let policy = Policy::compile(&crate::load(NAME, text).unwrap(), &world).unwrap().policy;
+        for name in [NAME, OTHER_NAME].into_iter().chain(WRONG).chain(["free"]) {
+            let path = folder("/w/a/b").join(name).unwrap();
+            let action = crate::judge::action("a", remit_core::Verb::Create, path).unwrap();
+            let allowed = crate::judge::judged(&policy, &action).effect == remit_core::Effect::Allow;
+            assert_eq!(allowed, name == "free", "{name}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Findings are collected, not returned at the first: a person mends a file once. Their number is bounded.
 
+use crate::text::invisible;
 use remit_core::path::escape;
 use remit_core::{Diagnostic, Place, Severity};
 
@@ -62,11 +63,28 @@ impl Findings {
     }
 }
 
-/// Input as it may stand in a message: one line, nothing that moves a terminal's cursor, at most 80
-/// characters, in backticks.
+/// Input as it may stand in a message: one line, nothing that moves a terminal's cursor or turns the direction
+/// of writing, nothing that cannot be seen, at most 80 characters, in backticks.
 pub(crate) fn shown(text: &str) -> String {
     let mut chars = text.chars();
     let head: String = chars.by_ref().take(80).collect();
     let dots = if chars.next().is_some() { "…" } else { "" };
-    format!("`{}{dots}`", escape(head.as_bytes()))
+    let mut seen = String::with_capacity(head.len());
+    for c in escape(head.as_bytes()).chars() {
+        if invisible(c) { seen.extend(c.escape_unicode()) } else { seen.push(c) }
+    }
+    format!("`{seen}{dots}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_turns_the_writing_or_cannot_be_seen_is_shown_as_its_number() {
+        for c in ['\u{202e}', '\u{2067}', '\u{200f}', '\u{61c}', '\u{feff}', '\u{1b}', '\u{9b}', '\n'] {
+            assert!(shown(&format!("a{c}b")).is_ascii(), "{}", c.escape_unicode());
+        }
+        assert_eq!(shown("é ✓"), "`é ✓`");
+    }
 }

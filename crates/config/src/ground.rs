@@ -79,6 +79,9 @@ fn world(source: &PolicySource, workspace: &Path, home: &Path) -> Result<World, 
         home: take(home, "the home folder")?,
         base: Vec::new(),
         sealed: Vec::new(),
+        protected: Vec::new(),
+        git_dirs: Vec::new(),
+        private: Vec::new(),
         single_files: BTreeSet::new(),
     })
 }

@@ -2,8 +2,8 @@
 //!
 //! [`find`] reads the nearest policy file. [`load`] turns its text into a
 //! [`PolicySource`](remit_policy::PolicySource), or says all that is wrong with it. [`render`] writes the
-//! canonical form, [`init::propose`] a first policy. [`ground`] and [`single_files`] look at the disk, [`check`]
-//! and [`run_tests`] ask a compiled policy.
+//! canonical form, [`init::propose`] a first policy. [`ground`] and [`single_files`] look at the disk, [`check`],
+//! [`none_but_tracked`] and [`run_tests`] ask a compiled policy.
 #![expect(
     clippy::disallowed_methods,
     reason = "this room owns reading the policy file and looking at what it names"
@@ -24,6 +24,7 @@ pub mod render;
 mod rules;
 mod team;
 mod text;
+pub mod tracked;
 mod tree;
 
 pub use check::check;
@@ -32,3 +33,4 @@ pub use ground::{ground, single_files};
 pub use load::load;
 pub use own_tests::run_tests;
 pub use render::render;
+pub use tracked::none_but_tracked;

@@ -31,8 +31,6 @@ fn name_is_good(name: &str, place: &Place, found: &mut Findings) -> bool {
     match AgentName::new(name) {
         Ok(_) => true,
         Err(error) => {
-            // The error shows the character as it is.
-            let error = escape(error.to_string().as_bytes());
             found.error("bad-name", place, format!("{} is no name: {error}", shown(name)));
             false
         }

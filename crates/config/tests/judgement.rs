@@ -1,7 +1,7 @@
 //! What a compiled policy says of itself: contradictions, dead rules, needs, offers, its own tests.
 #![cfg(test)]
 
-use remit_config::{check, load, run_tests};
+use remit_config::{check, load, none_but_tracked, run_tests};
 use remit_core::{AbsPath, Diagnostic};
 use remit_policy::{Access, BaseRule, Policy, World};
 use std::fmt::Write;
@@ -19,6 +19,9 @@ fn world() -> World {
         home: path("/home/me"),
         base: vec![usr],
         sealed: vec![path("/state")],
+        protected: Vec::new(),
+        git_dirs: Vec::new(),
+        private: vec![path("/home/agent")],
         single_files: Default::default(),
     }
 }
@@ -288,4 +291,38 @@ tests:
   - {agent: a, verb: read, path: src/x, expect: deny}
 "#;
     insta::assert_snapshot!(said(text), @"");
+}
+
+fn of_tracked(text: &str, tracked: &[&str]) -> String {
+    let top = AbsPath::new("/w").unwrap();
+    shown(none_but_tracked(&policy(text), &top, tracked.iter().map(|name| name.as_bytes())))
+}
+
+#[test]
+fn a_secret_that_git_tracks_is_told_with_the_way_out() {
+    let text = r#"version: "1.0"
+global_rules:
+  - {path: "**/.env", access: none}
+  - {path: "secrets/**", access: none, for: a}
+  - {path: "gone/**", access: none}
+agents: {a: {permissions: {"/w": all}}, b: {permissions: {"src": read}}}
+"#;
+    let tracked = [".env", "README.md", "app/.env", "secrets/it's\u{202e}", "src/.envrc"];
+    insta::assert_snapshot!(of_tracked(text, &tracked), @"");
+    assert_eq!(of_tracked(text, &["README.md", "envs/x"]), "");
+}
+
+#[test]
+fn who_cannot_read_git_is_not_told_of_what_it_tracks() {
+    let text = |more: &str| {
+        format!(
+            "version: \"1.0\"\nagents: {{a: {{permissions: {{\"/w\": all, \"/w/.env\": none{more}}}}}}}\n"
+        )
+    };
+    assert_ne!(of_tracked(&text(""), &[".env"]), "");
+    assert_eq!(of_tracked(&text(", \"/w/.git\": none"), &[".env"]), "");
+    assert_eq!(
+        of_tracked("version: \"1.0\"\nagents: {a: {permissions: {\"/w/.env\": none}}}\n", &[".env"]),
+        ""
+    );
 }

@@ -156,7 +156,9 @@ impl fmt::Display for Reason {
             Why::Ceiling => f.write_str("above the agent's max_access")?,
             Why::NoRule => f.write_str("no rule covers it, and the default is to deny")?,
             Why::Base(what) => write!(f, "every session has it: {what}")?,
-            Why::Sibling(of) => write!(f, "a temporary sibling of {of}")?,
+            Why::Sibling(of) => {
+                write!(f, "a temporary sibling of {of}, for whoever made it in this session")?
+            }
             Why::UnknownAgent => f.write_str("the policy has no such agent")?,
             Why::Unjudged(why) => f.write_str(why)?,
         }

@@ -14,8 +14,18 @@ pub enum NameError {
     #[error("a name has at most 128 bytes")]
     TooLong,
     /// A character other than letters, digits, `-`, `_`, `.`, `:` or `@`.
-    #[error("`{0}` cannot stand in a name (letters, digits, - _ . : @ can)")]
+    #[error("{} cannot stand in a name (letters, digits, - _ . : @ can)", shown(*.0))]
     Character(char),
+}
+
+/// A character as it may stand in a message: what is not plain ASCII by its number, since it could be
+/// invisible, move the cursor or turn the direction of writing.
+fn shown(c: char) -> String {
+    if c.is_ascii_graphic() || c == ' ' {
+        format!("`{c}`")
+    } else {
+        format!("the character U+{:04X}", u32::from(c))
+    }
 }
 
 fn checked(text: &str) -> Result<(), NameError> {
@@ -83,6 +93,16 @@ name!(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_never_carries_the_character_that_it_warns_of() {
+        let said = |name: &str| AgentName::new(name).unwrap_err().to_string();
+        assert_eq!(said("a/b"), "`/` cannot stand in a name (letters, digits, - _ . : @ can)");
+        for (name, number) in [("\u{202e}", "U+202E"), ("a\u{1b}[2J", "U+001B"), ("\u{9b}", "U+009B")] {
+            let text = said(name);
+            assert!(text.is_ascii() && !text.contains('\u{1b}') && text.contains(number), "{text:?}");
+        }
+    }
 
     #[test]
     fn names_are_checked() {

@@ -1,5 +1,7 @@
 //! A person's name and address for commits, from the global configuration files.
 
+use crate::config::settings;
+use crate::read::small;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,24 +26,16 @@ pub fn identity(home: &Path, xdg_config: Option<&Path>) -> io::Result<Identity> 
 }
 
 fn read(file: &Path, home: &Path, depth: u8, found: &mut Identity) -> io::Result<()> {
-    let text = match fs::read(file) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(e),
-    };
-    let mut section = String::new();
-    for line in text.lines() {
-        let line = line.trim();
-        if let Some(rest) = line.strip_prefix('[') {
-            section = rest.split(']').next().unwrap_or_default().trim().to_ascii_lowercase();
-            continue;
-        }
-        let Some((key, value)) = line.split_once('=') else { continue };
-        let value = unquote(value.trim());
-        match (section.as_str(), key.trim().to_ascii_lowercase().as_str()) {
-            ("user", "name") => found.name = Some(value),
-            ("user", "email") => found.email = Some(value),
-            ("include", "path") if depth < 5 => read(&expand(&value, file, home), home, depth + 1, found)?,
+    // A person's own file may be a link, to where dotfiles are kept.
+    let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    for setting in small(&real)?.map_or_else(Vec::new, |text| settings(&text)) {
+        let value = setting.value.map(|value| String::from_utf8_lossy(&value).into_owned());
+        match (setting.section.as_str(), setting.key.as_str(), value) {
+            ("user", "name", Some(value)) => found.name = Some(value),
+            ("user", "email", Some(value)) => found.email = Some(value),
+            ("include", "path", Some(value)) if depth < 5 => {
+                read(&expand(&value, file, home), home, depth.saturating_add(1), found)?;
+            }
             _ => {}
         }
     }
@@ -53,22 +47,6 @@ fn expand(path: &str, from: &Path, home: &Path) -> PathBuf {
         Some(rest) => home.join(rest),
         None => from.parent().unwrap_or(Path::new("/")).join(path),
     }
-}
-
-/// A value without its quotes, escapes and trailing comment.
-fn unquote(value: &str) -> String {
-    let mut out = String::new();
-    let mut quoted = false;
-    let mut chars = value.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => quoted = !quoted,
-            '\\' => out.extend(chars.next()),
-            '#' | ';' if !quoted => break,
-            c => out.push(c),
-        }
-    }
-    if quoted { out } else { out.trim_end().to_owned() }
 }
 
 #[cfg(test)]

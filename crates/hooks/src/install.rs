@@ -64,6 +64,10 @@ pub struct Backup {
     pub before: Option<String>,
     /// The file as [`install`] left it.
     pub after: String,
+    /// Whether the file's folder was made for it: then it goes with the file, if nothing else came into it.
+    /// [`install`] knows only what it was told before; who writes the file says it here before the first write.
+    #[serde(default)]
+    pub made_folder: bool,
 }
 
 /// What to do with the file.
@@ -113,22 +117,28 @@ pub fn install(
     previous: Option<&Backup>,
 ) -> Result<(String, Backup), InstallError> {
     let dialect = host.dialect();
-    let clean = text.map(|text| remove(dialect, text)).transpose()?;
+    let known = previous.and_then(|previous| previous.before.as_deref());
+    let clean = text.map(|text| remove(dialect, text, known)).transpose()?;
+    // What the last install kept is about another file, if none of it is left.
+    let previous = previous.filter(|_| clean.as_deref() != text);
     let after = match text {
         Some(text) if status(host, Some(text), command)?.events.iter().all(|(_, s)| *s == State::Current) => {
             text.to_owned()
         }
         _ => add(dialect, clean.as_deref(), command)?,
     };
-    let before = match (previous, text) {
-        (Some(previous), Some(text)) if previous.after == text => previous.before.clone(),
+    let before = match previous {
+        Some(previous) if Some(previous.after.as_str()) == text => previous.before.clone(),
+        Some(Backup { before: None, .. }) if clean.as_deref().is_some_and(is_bare) => None,
         _ => clean,
     };
-    Ok((after.clone(), Backup { before, after }))
+    let made_folder = previous.is_some_and(|previous| previous.made_folder);
+    Ok((after.clone(), Backup { before, after, made_folder }))
 }
 
 /// Takes Remit out: restores the file byte for byte if nobody changed it since, else removes only our
-/// entries.
+/// entries, and what is empty without them unless it was there before. Whether the folder goes too is for
+/// [`Backup::made_folder`] to say.
 pub fn uninstall(host: Host, text: Option<&str>, backup: Option<&Backup>) -> Result<Removal, InstallError> {
     let Some(text) = text else { return Ok(Removal::Unchanged) };
     let left = match backup {
@@ -136,12 +146,12 @@ pub fn uninstall(host: Host, text: Option<&str>, backup: Option<&Backup>) -> Res
             None => return Ok(Removal::Delete),
             Some(before) => before.clone(),
         },
-        _ => remove(host.dialect(), text)?,
+        _ => remove(host.dialect(), text, backup.and_then(|backup| backup.before.as_deref()))?,
     };
     let made_by_us = backup.is_some_and(|backup| backup.before.is_none());
     if left == text {
         Ok(Removal::Unchanged)
-    } else if made_by_us && left.trim() == "{}" {
+    } else if made_by_us && is_bare(&left) {
         Ok(Removal::Delete)
     } else {
         Ok(Removal::Write(left))
@@ -155,11 +165,7 @@ pub fn status(host: Host, text: Option<&str>, command: &Command) -> Result<Statu
     let mut events = Vec::new();
     for event in Event::ALL {
         let name = dialect.name(event);
-        let groups: Vec<Value> =
-            match file.hooks()?.map(|(_, hooks)| file.event(hooks, name)).transpose()?.flatten() {
-                Some((_, list)) => list.items().iter().map(|node| file.value(node)).collect(),
-                None => Vec::new(),
-            };
+        let groups = file.groups(name)?;
         let ours = |handler: &&Value| dialect.is_ours(event, handler);
         let count = groups.iter().flat_map(handlers).filter(ours).count();
         let wanted = parsed(&dialect.entry(event, command));
@@ -171,9 +177,7 @@ pub fn status(host: Host, text: Option<&str>, command: &Command) -> Result<Statu
         };
         events.push((name, state));
     }
-    let disabled =
-        file.root.members("disableAllHooks").any(|(_, node)| file.value(node) == Value::Bool(true));
-    Ok(Status { events, disabled })
+    Ok(Status { events, disabled: file.disabled() })
 }
 
 /// A settings text that registers every event and nothing else, for a host that takes one on its command
@@ -188,16 +192,27 @@ pub fn settings_json(host: Host, command: &Command) -> String {
 }
 
 /// The program and arguments that a settings text registers of ours for the event before a tool call; the
-/// first, if there are several. None also where the text cannot be read.
+/// first, if there are several. None also where the text cannot be read, or where it is [`switched_off`].
 pub fn registered(host: Host, text: &str) -> Option<(String, Vec<String>)> {
     let dialect = host.dialect();
-    let settings: Value = serde_json::from_str(text).ok()?;
-    let groups = settings.get("hooks")?.get(dialect.name(Event::BeforeTool))?.as_array()?;
+    let file = File::read(text).ok().filter(|file| !file.disabled())?;
+    let groups = file.groups(dialect.name(Event::BeforeTool)).ok()?;
     let ours =
         groups.iter().flat_map(handlers).find(|handler| dialect.is_ours(Event::BeforeTool, handler))?;
     let program = ours.get("command")?.as_str()?.to_owned();
     let args = ours.get("args")?.as_array()?.iter().map(|a| a.as_str().map(str::to_owned));
     Some((program, args.collect::<Option<_>>()?))
+}
+
+/// Whether a settings text switches all hooks off, whatever it registers. A text that cannot be read does
+/// not.
+pub fn switched_off(text: &str) -> bool {
+    File::read(text).is_ok_and(|file| file.disabled())
+}
+
+/// Whether nothing is in a settings text.
+fn is_bare(text: &str) -> bool {
+    text.trim() == "{}"
 }
 
 fn handlers(group: &Value) -> &[Value] {
@@ -227,22 +242,31 @@ fn add(dialect: &dyn Dialect, text: Option<&str>, command: &Command) -> Result<S
     Ok(text)
 }
 
-/// The text without our entries. What becomes empty by that goes too.
-fn remove(dialect: &dyn Dialect, text: &str) -> Result<String, InstallError> {
+/// The text without our entries. What becomes empty by that goes too, unless it was there before us.
+fn remove(dialect: &dyn Dialect, text: &str, before: Option<&str>) -> Result<String, InstallError> {
+    let before = before.map(|before| parsed(before.trim_start_matches(MARK))).unwrap_or_default();
+    let theirs = |pointer: &str| before.pointer(pointer).is_some();
     let mut text = text.to_owned();
     'again: loop {
         let file = File::read(&text)?;
         let Some((at_root, hooks)) = file.hooks()? else { return Ok(text) };
         for event in Event::ALL {
-            let Some((at_hooks, groups)) = file.event(hooks, dialect.name(event))? else { continue };
+            let name = dialect.name(event);
+            let Some((at_hooks, groups)) = file.event(hooks, name)? else { continue };
             for (at_group, group) in groups.items().iter().enumerate() {
                 let Some((_, list)) = group.members("hooks").next() else { continue };
                 let ours = |node: &Node| dialect.is_ours(event, &file.value(node));
                 let Some(at_list) = list.items().iter().position(ours) else { continue };
-                let levels = [(list, at_list), (groups, at_group), (hooks, at_hooks), (&file.root, at_root)];
-                // The innermost container that something else is left in.
-                let (container, child) =
-                    levels.into_iter().find(|(c, _)| c.children().len() > 1).unwrap_or((&file.root, at_root));
+                let levels = [
+                    (list, at_list, false),
+                    (groups, at_group, theirs(&format!("/hooks/{name}"))),
+                    (hooks, at_hooks, theirs("/hooks")),
+                ];
+                // The innermost container that stays.
+                let (container, child) = levels
+                    .into_iter()
+                    .find(|(container, _, theirs)| *theirs || container.children().len() > 1)
+                    .map_or((&file.root, at_root), |(container, child, _)| (container, child));
                 let next = without(file.text, container, child);
                 text = file.edited(next)?;
                 continue 'again;
@@ -251,6 +275,9 @@ fn remove(dialect: &dyn Dialect, text: &str) -> Result<String, InstallError> {
         return Ok(text);
     }
 }
+
+/// What some editors put before a text.
+const MARK: &str = "\u{feff}";
 
 /// A settings text and its tree.
 struct File<'t> {
@@ -262,8 +289,8 @@ struct File<'t> {
 
 impl<'t> File<'t> {
     fn read(text: &'t str) -> Result<Self, InstallError> {
-        let (mark, text) = match text.strip_prefix('\u{feff}') {
-            Some(rest) => ("\u{feff}", rest),
+        let (mark, text) = match text.strip_prefix(MARK) {
+            Some(rest) => (MARK, rest),
             None => ("", text),
         };
         let text = if text.trim().is_empty() { "{}" } else { text };
@@ -296,6 +323,18 @@ impl<'t> File<'t> {
             Inside::Array(_) => Ok(Some((at, node))),
             _ => Err(self.shape(node, &format!("`hooks.{name}` is not a list"))),
         }
+    }
+
+    /// What is registered for an event.
+    fn groups(&self, name: &str) -> Result<Vec<Value>, InstallError> {
+        let Some((_, hooks)) = self.hooks()? else { return Ok(Vec::new()) };
+        let list = self.event(hooks, name)?.map_or(&[][..], |(_, list)| list.items());
+        Ok(list.iter().map(|node| self.value(node)).collect())
+    }
+
+    /// Whether all hooks are switched off.
+    fn disabled(&self) -> bool {
+        self.root.members("disableAllHooks").any(|(_, node)| self.value(node) == Value::Bool(true))
     }
 
     /// The member of that name. Two of one name are an error: which one counts differs between programs.

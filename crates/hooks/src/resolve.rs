@@ -12,12 +12,21 @@ const MOST_LINKS: usize = 40;
 /// What a name leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing, or nothing that this process can see.
+    /// Nothing.
     Absent,
+    /// Nobody knows: this process may not look there.
+    Unseen,
     /// A folder.
     Folder,
     /// A file, device, socket, pipe, or a link that was not followed.
     Other,
+}
+
+impl Kind {
+    /// Whether something certainly stands there.
+    pub fn is_there(self) -> bool {
+        matches!(self, Kind::Folder | Kind::Other)
+    }
 }
 
 /// A path by its canonical name.
@@ -84,8 +93,8 @@ struct Walk {
     /// Components to come, the next one last.
     todo: Vec<Vec<u8>>,
     links: usize,
-    /// How many components were resolved where the walk left what exists.
-    gone_at: Option<usize>,
+    /// How many components were resolved where the walk left what can be seen, and what stands below.
+    gone: Option<(usize, Kind)>,
 }
 
 impl Walk {
@@ -103,10 +112,8 @@ impl Walk {
                 b"." => {}
                 b".." => {
                     self.done.pop();
-                    if self.gone_at.is_some_and(|at| self.done.len() <= at) {
-                        self.gone_at = None;
-                    }
-                    kind = if self.gone_at.is_some() { Kind::Absent } else { Kind::Folder };
+                    self.gone = self.gone.filter(|(at, _)| self.done.len() > *at);
+                    kind = self.gone.map_or(Kind::Folder, |(_, kind)| kind);
                 }
                 _ => kind = self.step(part, follow)?,
             }
@@ -117,8 +124,8 @@ impl Walk {
     /// Takes one name: looks at it, and follows it if it is a link.
     fn step(&mut self, part: Vec<u8>, follow: bool) -> Result<Kind, ResolveError> {
         self.done.push(part);
-        if self.gone_at.is_some() {
-            return Ok(Kind::Absent);
+        if let Some((_, kind)) = self.gone {
+            return Ok(kind);
         }
         let here = join(&self.done);
         let here = Path::new(OsStr::from_bytes(&here));
@@ -126,11 +133,15 @@ impl Walk {
             Ok(meta) if meta.is_symlink() => return self.link(here, follow),
             Ok(meta) if meta.is_dir() => Kind::Folder,
             Ok(_) => Kind::Other,
-            Err(e) if out_of_sight(e.kind()) => {
-                self.gone_at = Some(self.done.len().saturating_sub(1));
-                Kind::Absent
+            Err(e) => {
+                let kind = match e.kind() {
+                    ErrorKind::NotFound | ErrorKind::NotADirectory => Kind::Absent,
+                    ErrorKind::PermissionDenied => Kind::Unseen,
+                    _ => return Err(ResolveError::Io(e.to_string())),
+                };
+                self.gone = Some((self.done.len().saturating_sub(1), kind));
+                kind
             }
-            Err(e) => return Err(ResolveError::Io(e.to_string())),
         };
         Ok(kind)
     }
@@ -163,10 +174,6 @@ impl Walk {
         }
         self.todo.extend(path.split(|b| *b == b'/').filter(|c| !c.is_empty()).rev().map(<[u8]>::to_vec));
     }
-}
-
-fn out_of_sight(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
 }
 
 fn join(parts: &[Vec<u8>]) -> Vec<u8> {
@@ -233,6 +240,26 @@ mod tests {
         assert_eq!(at(&t, "real/file/below", true), Ok(("/real/file/below".into(), Kind::Absent)));
         // A folder that is made by the same command: the way back leads through what exists.
         assert_eq!(at(&t, "new/../alias", true), Ok(("/real/file".into(), Kind::Other)));
+    }
+
+    #[test]
+    fn what_may_not_be_looked_at_is_not_taken_for_absent() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let t = tree();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode;
+        std::fs::set_permissions(&t.root, mode(0o755)).unwrap();
+        std::fs::set_permissions(format!("{}/real", t.root), mode(0o700)).unwrap();
+        let nobody = rustix::fs::Uid::from_raw(65534);
+        let look = || {
+            rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            [at(&t, "real/file", true), at(&t, "door/x/../y", true), at(&t, "real/../none", true)]
+        };
+        let seen = std::thread::scope(|scope| scope.spawn(look).join().unwrap());
+        assert_eq!(seen[0], Ok(("/real/file".into(), Kind::Unseen)));
+        assert_eq!(seen[1], Ok(("/real/deep/y".into(), Kind::Unseen)));
+        assert_eq!(seen[2], Ok(("/none".into(), Kind::Absent)));
     }
 
     #[test]

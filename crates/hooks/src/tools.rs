@@ -61,7 +61,7 @@ impl<'a> Efforts<'a> {
     /// A file is written, or made if it is not there.
     pub fn put(&mut self, asked: &str) -> Result<(), Problem> {
         let there = self.resolve(asked, true)?;
-        self.add(write_or_create(there.kind != Kind::Absent), asked.to_owned(), there.path, None)
+        self.add(write_or_create(there.kind.is_there()), asked.to_owned(), there.path, None)
     }
 
     /// The folder that a pattern such as `src/*.rs` searches, from `base`.
@@ -136,8 +136,10 @@ impl<'a> Efforts<'a> {
             // A folder that is there already: nothing is made.
             (Doing::Make, _) if there.kind == Kind::Folder => Ok(()),
             (Doing::Make, _) => self.add(Verb::Create, asked, there.path, None),
-            (Doing::Put, _) => self.add(write_or_create(there.kind != Kind::Absent), asked, there.path, None),
+            (Doing::Put, _) => self.add(write_or_create(there.kind.is_there()), asked, there.path, None),
             (Doing::Change, _) => self.add(Verb::Write, asked, there.path, None),
+            // Nothing goes where nothing is, unless this very command puts it there.
+            (Doing::Remove, _) if there.kind == Kind::Absent && !self.touched(&there.path) => Ok(()),
             (Doing::Remove, _) => self.add(Verb::Delete, asked, there.path, None),
             (Doing::Move, None) => self.add(Verb::Create, asked, there.path, None),
             (Doing::Move, Some(from)) => {
@@ -145,6 +147,12 @@ impl<'a> Efforts<'a> {
                 self.add(Verb::Rename, escape(&from.asked), source.path, Some(there.path))
             }
         }
+    }
+
+    /// Whether what was collected so far does something at, above or below a path.
+    fn touched(&self, path: &AbsPath) -> bool {
+        let near = |other: &AbsPath| other.strip(path).is_some() || path.strip(other).is_some();
+        self.found.iter().any(|e| near(&e.path) || e.to.as_ref().is_some_and(near))
     }
 
     fn resolve(&self, asked: &str, follow: bool) -> Result<Resolved, Problem> {

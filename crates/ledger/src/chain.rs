@@ -98,6 +98,28 @@ fn parse(line: &[u8]) -> Option<Parsed<'_>> {
     Some(Parsed { hash: Hash::from_hex(hash)?, prev: Hash::from_hex(prev)?, record, seq })
 }
 
+/// Whether `bytes` are what a writer leaves that dies within a line after `prev` (any line, if none is named): the
+/// beginning of a line, and not all of it.
+pub fn is_beginning(bytes: &[u8], prev: Option<&Hash>) -> bool {
+    let prev = prev.map(Hash::hex);
+    let fixed = |text: &'static [u8]| text.iter().copied().map(Some);
+    let before = (0..64).map(|at| prev.as_ref().and_then(|prev| prev.get(at)).copied());
+    let shape = fixed(OPEN)
+        .chain(std::iter::repeat_n(None, 64))
+        .chain(fixed(PREV))
+        .chain(before)
+        .chain(fixed(RECORD))
+        .chain(fixed(b"{"));
+    let fits = |byte: u8, wanted: Option<u8>| match wanted {
+        Some(wanted) => byte == wanted,
+        None => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+    };
+    // The beginning of an object is no JSON before its last brace.
+    bytes.len() < LONGEST_LINE
+        && bytes.iter().zip(shape).all(|(byte, wanted)| fits(*byte, wanted))
+        && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err()
+}
+
 /// Whether the bytes can stand in a line as a record: an object without line breaks, of a bearable length.
 pub fn is_record(record: &[u8]) -> bool {
     record.len() <= LONGEST_RECORD
@@ -147,6 +169,24 @@ mod tests {
         link(&mut line, &prev, 3, record);
         let parsed = parse_line(line.strip_suffix(b"\n").unwrap()).unwrap();
         assert_eq!((parsed.seq, parsed.record), (3, &record[..]));
+    }
+
+    #[test]
+    fn every_beginning_of_a_line_is_one_and_nothing_else_is() {
+        let prev = Hash([0xcd; 32]);
+        let mut line = Vec::new();
+        // A cut behind the inner object would have the shape of a line.
+        link(&mut line, &prev, 7, br#"{"detail":{"a":{},"seq":5},"v":1}"#);
+        let line = line.strip_suffix(b"\n").unwrap();
+        for end in 0..line.len() {
+            assert!(is_beginning(&line[..end], Some(&prev)), "{end}");
+            assert!(is_beginning(&line[..end], None), "{end}");
+        }
+        assert!(!is_beginning(line, Some(&prev)));
+        assert!(!is_beginning(&line[..100], Some(&Hash([0xce; 32]))));
+        for other in [&b"garbage"[..], b"\0\0\0\0", b"[", b" ", b"{\"hash\":\"AB", b"{}"] {
+            assert!(!is_beginning(other, Some(&prev)), "{other:?}");
+        }
     }
 
     #[test]

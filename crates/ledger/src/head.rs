@@ -2,16 +2,23 @@
 //! counts, so it may be one step behind after a kill; it is never ahead of what was written.
 //!
 //! ```text
-//! "REMITHD1" ‖ segment ‖ length ‖ next ‖ hash ‖ checksum          numbers: 8 bytes, greatest first; 96 bytes in all
-//! checksum = SHA-256("remit/ledger/head/v1\0" ‖ what stands before it)
+//! "REMITHD2" ‖ segment ‖ length ‖ next ‖ checkpoints ‖ hash ‖ checkpoint ‖ checksum
+//! numbers: 8 bytes, greatest first; 136 bytes in all
+//! checksum = SHA-256("remit/ledger/head/v2\0" ‖ what stands before it)
 //! ```
 
 use crate::Hash;
 
-const SCHEME: &[u8; 8] = b"REMITHD1";
+const SCHEME: &[u8; 8] = b"REMITHD2";
 
 /// How many bytes a head has.
-pub const BYTES: usize = 96;
+pub const BYTES: usize = BODY + 32;
+
+const BODY: usize = 104;
+
+/// The greatest number that a head may say comes next; a greater one is not believed, so that numbers never run
+/// out because somebody wrote one down.
+pub const FARTHEST: u64 = 1 << 52;
 
 /// Where the ledger ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +31,10 @@ pub struct Head {
     pub next: u64,
     /// The hash of the last line, or what stands before the first.
     pub hash: Hash,
+    /// How many checkpoints were signed, at least: the number of the last one that was noted.
+    pub checkpoints: u64,
+    /// The hash of that checkpoint's line, without its newline; zeros if there is none.
+    pub checkpoint: Hash,
 }
 
 /// Why bytes are not a head.
@@ -35,23 +46,26 @@ pub enum HeadError {
     /// The checksum is another one.
     #[error("the checksum of the head is wrong")]
     Checksum,
+    /// It counts records that nobody can have written.
+    #[error("the head says a number that no ledger reaches")]
+    Number,
 }
 
 impl Head {
     /// The head of a ledger without records.
     pub fn empty(genesis: Hash) -> Self {
-        Self { segment: 1, length: 0, next: 1, hash: genesis }
+        Self { segment: 1, length: 0, next: 1, hash: genesis, checkpoints: 0, checkpoint: Hash([0; 32]) }
     }
 
     /// The bytes of the file.
     pub fn encode(&self) -> [u8; BYTES] {
         let mut out = [0; BYTES];
-        let numbers = [self.segment, self.length, self.next].map(u64::to_be_bytes);
-        let body = SCHEME.iter().chain(numbers.iter().flatten()).chain(&self.hash.0);
+        let numbers = [self.segment, self.length, self.next, self.checkpoints].map(u64::to_be_bytes);
+        let body = SCHEME.iter().chain(numbers.iter().flatten()).chain(&self.hash.0).chain(&self.checkpoint.0);
         for (to, from) in out.iter_mut().zip(body) {
             *to = *from;
         }
-        let sum = out.first_chunk::<64>().map_or([0; 32], checksum);
+        let sum = out.first_chunk::<BODY>().map_or([0; 32], checksum);
         if let Some(tail) = out.last_chunk_mut::<32>() {
             *tail = sum;
         }
@@ -60,7 +74,7 @@ impl Head {
 
     /// Takes the bytes of the file.
     pub fn decode(bytes: &[u8]) -> Result<Self, HeadError> {
-        let (body, sum) = bytes.split_first_chunk::<64>().ok_or(HeadError::Shape)?;
+        let (body, sum) = bytes.split_first_chunk::<BODY>().ok_or(HeadError::Shape)?;
         let (scheme, rest) = body.split_first_chunk::<8>().ok_or(HeadError::Shape)?;
         if scheme != SCHEME || sum.len() != 32 {
             return Err(HeadError::Shape);
@@ -70,25 +84,40 @@ impl Head {
         }
         let (segment, rest) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
         let (length, rest) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
-        let (next, hash) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
+        let (next, rest) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
+        let (checkpoints, rest) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
+        let (hash, checkpoint) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
+        let next = u64::from_be_bytes(*next);
+        if next == 0 || next > FARTHEST {
+            return Err(HeadError::Number);
+        }
         Ok(Self {
             segment: u64::from_be_bytes(*segment),
             length: u64::from_be_bytes(*length),
-            next: u64::from_be_bytes(*next),
-            hash: Hash(hash.try_into().map_err(|_| HeadError::Shape)?),
+            next,
+            hash: Hash(*hash),
+            checkpoints: u64::from_be_bytes(*checkpoints),
+            checkpoint: Hash(checkpoint.try_into().map_err(|_| HeadError::Shape)?),
         })
     }
 }
 
-fn checksum(body: &[u8; 64]) -> [u8; 32] {
-    Hash::of(&[b"remit/ledger/head/v1\0", body]).0
+fn checksum(body: &[u8; BODY]) -> [u8; 32] {
+    Hash::of(&[b"remit/ledger/head/v2\0", body]).0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HEAD: Head = Head { segment: 2, length: 77, next: u64::MAX, hash: Hash([9; 32]) };
+    const HEAD: Head = Head {
+        segment: 2,
+        length: 77,
+        next: FARTHEST,
+        hash: Hash([9; 32]),
+        checkpoints: 3,
+        checkpoint: Hash([8; 32]),
+    };
 
     #[test]
     fn a_head_survives_and_any_flipped_bit_is_seen() {
@@ -102,9 +131,16 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_would_run_out_is_not_believed() {
+        for next in [0, FARTHEST + 1, u64::MAX] {
+            assert_eq!(Head::decode(&Head { next, ..HEAD }.encode()), Err(HeadError::Number));
+        }
+    }
+
+    #[test]
     fn a_head_has_one_length() {
         let bytes = HEAD.encode();
-        assert_eq!(Head::decode(&bytes[..95]), Err(HeadError::Shape));
+        assert_eq!(Head::decode(&bytes[..BYTES - 1]), Err(HeadError::Shape));
         assert_eq!(Head::decode(&[bytes.as_slice(), b"0"].concat()), Err(HeadError::Shape));
         assert_eq!(Head::decode(b""), Err(HeadError::Shape));
     }

@@ -24,6 +24,6 @@ pub use checkpoint::{Checkpoint, CheckpointError, Signer, Statement, Verifying};
 pub use hash::Hash;
 pub use head::{Head, HeadError};
 pub use record::{Door, Event, Record, RecordError, VERSION, decode, encode};
-pub use seal::{Lost, Seal, Torn};
+pub use seal::{Damage, Lost, Seal, Torn, Unsigned};
 pub use time::Time;
 pub use verifier::{Bad, Fault, Step, Verifier};

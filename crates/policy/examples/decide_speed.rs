@@ -146,6 +146,9 @@ fn world() -> Result<World, Box<dyn std::error::Error>> {
         home: AbsPath::new("/home/person")?,
         base: vec![base("/usr")?, base("/lib")?, base("/etc")?],
         sealed: vec![AbsPath::new("/home/person/.local/state/remit")?, AbsPath::new("/root")?],
+        protected: Vec::new(),
+        git_dirs: Vec::new(),
+        private: vec![AbsPath::new("/home/agent")?, AbsPath::new("/tmp")?],
         single_files: BTreeSet::new(),
     })
 }

@@ -5,6 +5,7 @@ use crate::pattern::{Anchor, Pattern, Use};
 use crate::policy::{Compiled, Policy, Words};
 use crate::protected::Protected;
 use crate::rules::{Point, Scope};
+use crate::shown::shown;
 use crate::source::{AgentSource, At, For, PolicySource, Root, RuleSource};
 use crate::{Access, World, digest, notes, roles};
 use remit_core::{AgentName, Diagnostic, Effect, Place, Rule};
@@ -47,7 +48,10 @@ struct Findings {
 }
 
 impl Findings {
-    fn add(&mut self, finding: Diagnostic) {
+    /// Takes a finding, its words made fit to be shown: a document can name things as it likes.
+    fn add(&mut self, mut finding: Diagnostic) {
+        finding.message = shown(&finding.message);
+        finding.help = finding.help.as_deref().map(shown);
         if self.seen.insert((finding.place.clone(), finding.message.clone())) {
             self.list.push(finding);
         }
@@ -114,7 +118,7 @@ pub(crate) fn compile(source: &PolicySource, world: &World) -> Result<Compiled, 
             (name.clone(), AgentPolicy::new(points, ceiling, fallback.clone(), world))
         })
         .collect();
-    let protected = Protected::new(world);
+    let protected = Protected::new(world, &agents);
     found.extend(notes::notes(source, &agents, &protected));
     let words = Words {
         network: Arc::from("connections are not held yet; every one is allowed"),
@@ -130,7 +134,7 @@ fn point(rule: &RuleSource, anchor: &Anchor, scope: Scope) -> Result<Point, Diag
     let access = rule.access.value;
     let usage = if access.is_none() || access == Access::READ { Use::Limit } else { Use::Grant };
     let pattern = Pattern::parse(&rule.path, anchor, usage)?;
-    let text = format!("{} {access}", rule.path.value);
+    let text = format!("{} {access}", shown(&rule.path.value));
     let rule = Rule { id: Arc::clone(&rule.id), text: text.into(), place: Some(rule.path.place.clone()) };
     Ok(Point { pattern, access, rule: Arc::new(rule), scope })
 }

@@ -3,6 +3,7 @@
 //! with its length or number, so that no two policies share a form.
 
 use crate::source::*;
+use crate::world::ProtectedPath;
 use crate::{Access, BaseRule, World};
 use remit_core::{AbsPath, Digest, Effect, Verb};
 use sha2::{Digest as _, Sha256};
@@ -156,7 +157,8 @@ fields! {
     TestSource { agent, verb, path, expect };
     PolicySource { root, default_policy, allow_insecure_default, base, intents, sandbox, global_rules, roles, agents, approvals, audit, tests } but file;
     BaseRule { path, access } but id, why;
-    World { workspace, home, base, sealed, single_files };
+    ProtectedPath { path } but id, words;
+    World { workspace, home, base, sealed, protected, git_dirs, private, single_files };
 }
 
 impl Feed for For {

@@ -45,7 +45,9 @@ mod policy;
 mod protected;
 mod roles;
 mod rules;
+mod shown;
 pub mod source;
+mod table;
 mod trie;
 pub mod world;
 
@@ -57,4 +59,4 @@ pub use pattern::{Anchor, Pattern, Use};
 pub use policy::{Compiled, Policy};
 pub use rules::{Point, Scope};
 pub use source::PolicySource;
-pub use world::{BaseRule, World};
+pub use world::{BaseRule, ProtectedPath, World};

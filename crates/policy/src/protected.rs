@@ -1,98 +1,15 @@
 //! The protected layer: paths that no session may change, whatever the rules say, and paths that no session
-//! may touch at all. One table. It guards what would let an agent out: the policy itself, the hooks and
-//! settings of the agents' own programs, and what makes git run programs.
+//! may touch at all. It guards what would let an agent out: the policy itself, the hooks and settings of the
+//! agents' own programs, and what makes git run programs. The names are in [`table`](crate::table); what
+//! only this machine can tell comes with the [`World`].
 
-use crate::World;
+use crate::agent::AgentPolicy;
+use crate::rules::Scope;
+use crate::table::{DOT_GIT, GIT, HOME, NAMES, PLAIN, Row};
+use crate::{Access, World};
 use remit_core::{AbsPath, Effect, Layer, Object, Reason, Rule, Verb, Why};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Where the parts of a row begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Where {
-    /// In the workspace's own folder.
-    Root,
-    /// In any folder of the workspace.
-    Inside,
-    /// In any folder at all.
-    Anywhere,
-}
-
-/// One row: these components and all below them. `*` is any one component, `**` any number but none.
-struct Row {
-    id: &'static str,
-    place: Where,
-    parts: &'static [&'static str],
-    what: &'static str,
-    /// What is said when something new would be made there, if that differs.
-    new: Option<&'static str>,
-    /// Only what is named, not what lies below it.
-    only: bool,
-}
-
-const fn row(id: &'static str, place: Where, parts: &'static [&'static str], what: &'static str) -> Row {
-    Row { id, place, parts, what, new: None, only: false }
-}
-
-const fn new(row: Row, what: &'static str) -> Row {
-    Row { new: Some(what), ..row }
-}
-
-const fn only(row: Row) -> Row {
-    Row { only: true, ..row }
-}
-
-/// How many rows of [`TABLE`] begin with a name without a dot.
-const PLAIN: usize = 4;
-
-const SETTINGS: &str = "what an agent's own program runs or obeys";
-const GIT_HOOKS: &str = "what git runs by itself";
-const GIT_CONFIG: &str = "git's configuration, which can name programs to run";
-const GIT_LINK: &str = "a link between git folders";
-const NEW_WORKTREE: &str = "a new linked worktree (`git worktree add` is not yet possible inside a session)";
-
-#[rustfmt::skip]
-const TABLE: &[Row] = &[
-    // First: names without a dot.
-    row("protected.policy", Where::Root, &["remit.yaml"], "the policy"),
-    row("protected.policy", Where::Root, &["massgen-permissions.yaml"], "the policy"),
-    row("protected.opencode-settings", Where::Inside, &["opencode.json"], SETTINGS),
-    row("protected.opencode-settings", Where::Inside, &["opencode.jsonc"], SETTINGS),
-    row("protected.orchestration", Where::Root, &[".orchestration"], "the record of intents and changes"),
-    row("protected.intentignore", Where::Root, &[".intentignore"], "the list of what no intent may touch"),
-    row("protected.claude-settings", Where::Inside, &[".claude", "settings.json"], SETTINGS),
-    row("protected.claude-settings", Where::Inside, &[".claude", "settings.local.json"], SETTINGS),
-    row("protected.claude-hooks", Where::Inside, &[".claude", "hooks"], SETTINGS),
-    row("protected.mcp-servers", Where::Inside, &[".mcp.json"], SETTINGS),
-    row("protected.codex-hooks", Where::Inside, &[".codex", "hooks.json"], SETTINGS),
-    row("protected.codex-settings", Where::Inside, &[".codex", "config.toml"], SETTINGS),
-    row("protected.gemini-settings", Where::Inside, &[".gemini", "settings.json"], SETTINGS),
-    row("protected.opencode-plugins", Where::Inside, &[".opencode", "plugins"], SETTINGS),
-    row("protected.opencode-plugins", Where::Inside, &[".opencode", "plugin"], SETTINGS),
-    row("protected.copilot-hooks", Where::Inside, &[".github", "hooks"], SETTINGS),
-    row("protected.cline-hooks", Where::Inside, &[".clinerules", "hooks"], SETTINGS),
-    row("protected.cursor-hooks", Where::Inside, &[".cursor", "hooks.json"], SETTINGS),
-    row("protected.factory-hooks", Where::Inside, &[".factory", "hooks.json"], SETTINGS),
-    row("protected.factory-settings", Where::Inside, &[".factory", "settings.json"], SETTINGS),
-    row("protected.qwen-settings", Where::Inside, &[".qwen", "settings.json"], SETTINGS),
-    row("protected.git-hooks", Where::Anywhere, &[".git", "hooks"], GIT_HOOKS),
-    row("protected.git-config", Where::Anywhere, &[".git", "config"], GIT_CONFIG),
-    row("protected.git-config", Where::Anywhere, &[".git", "config.lock"], GIT_CONFIG),
-    row("protected.git-config", Where::Anywhere, &[".git", "config.worktree"], GIT_CONFIG),
-    row("protected.git-info", Where::Anywhere, &[".git", "info"], "git's own attributes and excludes"),
-    row("protected.git-link", Where::Anywhere, &[".git", "commondir"], GIT_LINK),
-    row("protected.git-link", Where::Anywhere, &[".git", "gitdir"], GIT_LINK),
-    row("protected.submodule-config", Where::Anywhere, &[".git", "modules", "**", "config"], GIT_CONFIG),
-    row("protected.submodule-config", Where::Anywhere, &[".git", "modules", "**", "config.lock"], GIT_CONFIG),
-    row("protected.submodule-config", Where::Anywhere, &[".git", "modules", "**", "config.worktree"], GIT_CONFIG),
-    row("protected.submodule-hooks", Where::Anywhere, &[".git", "modules", "**", "hooks"], GIT_HOOKS),
-    row("protected.submodule-link", Where::Anywhere, &[".git", "modules", "**", "commondir"], GIT_LINK),
-    new(row("protected.worktree-config", Where::Anywhere, &[".git", "worktrees", "*", "config.worktree"], GIT_CONFIG), NEW_WORKTREE),
-    new(row("protected.worktree-link", Where::Anywhere, &[".git", "worktrees", "*", "gitdir"], GIT_LINK), NEW_WORKTREE),
-    new(row("protected.worktree-link", Where::Anywhere, &[".git", "worktrees", "*", "commondir"], GIT_LINK), NEW_WORKTREE),
-    // Last: of what lies in it, the rows above say all.
-    new(only(row("protected.git", Where::Anywhere, &[".git"], "the `.git` of a repository, worktree or submodule")),
-        "the `.git` of a new repository (`git init` and `git worktree add` are not yet possible inside a session)"),
-];
 
 /// How a path lies to a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,6 +22,15 @@ enum Fit {
     Not,
 }
 
+/// What a path came upon.
+enum Found<'a> {
+    /// Something protected.
+    Hit(&'a Words),
+    /// A folder that may hold something protected.
+    Holds,
+    Nothing,
+}
+
 /// A row's words, made once.
 #[derive(Debug, Clone)]
 struct Words {
@@ -114,9 +40,18 @@ struct Words {
 }
 
 impl Words {
-    fn new(id: &str, text: &str, what: &str, new: Option<&str>) -> Self {
+    fn new(id: &str, text: &str, what: &str) -> Self {
         let rule = Arc::new(Rule { id: Arc::from(id), text: Arc::from(text), place: None });
-        Self { rule, what: Arc::from(what), new: Arc::from(new.unwrap_or(what)) }
+        let what: Arc<str> = Arc::from(what);
+        Self { rule, new: Arc::clone(&what), what }
+    }
+
+    fn of(row: &Row, before: &str) -> Self {
+        let mut words = Self::new(row.id, &format!("{before}{}", row.parts.join("/")), row.what);
+        if let Some(new) = row.new {
+            words.new = Arc::from(new);
+        }
+        words
     }
 
     fn reason(&self, verb: Verb) -> Reason {
@@ -126,35 +61,60 @@ impl Words {
     }
 }
 
-/// The table, for one workspace.
+/// The tables, for one world.
 #[derive(Debug, Clone)]
 pub(crate) struct Protected {
     workspace: AbsPath,
     sealed: Vec<AbsPath>,
-    /// One for each row of [`TABLE`].
-    words: Vec<Words>,
+    /// Single paths, with all below them.
+    paths: Vec<(AbsPath, Words)>,
+    git_dirs: Vec<AbsPath>,
+    /// Folders of the session alone, and what in them is not.
+    private: Vec<AbsPath>,
+    shared: Vec<AbsPath>,
+    /// One for each row of [`NAMES`].
+    names: Vec<Words>,
+    /// One for each row of [`GIT`].
+    git: Vec<Words>,
+    dot_git: Words,
     seal: Words,
     whole: Words,
 }
 
 impl Protected {
-    pub(crate) fn new(world: &World) -> Self {
-        let words = TABLE.iter().map(|row| Words::new(row.id, &row.parts.join("/"), row.what, row.new));
+    /// `agents` tell which parts of the private folders a rule of a person opens: those are the machine's own.
+    pub(crate) fn new(world: &World, agents: &BTreeMap<String, AgentPolicy>) -> Self {
+        let mut paths: Vec<(AbsPath, Words)> = Vec::new();
+        for one in &world.protected {
+            paths.push((one.path.clone(), Words::new(&one.id, &one.path.to_string(), &one.words)));
+        }
+        for row in HOME {
+            let joined = row.parts.iter().try_fold(world.home.clone(), |path, part| path.join(part));
+            paths.extend(joined.ok().map(|path| (path, Words::of(row, "~/"))));
+        }
+        let points = agents.values().flat_map(AgentPolicy::points);
+        let opened = points.filter(|p| p.scope != Scope::Base && p.access.has(Access::WRITE));
+        let mut shared: Vec<AbsPath> = opened.map(|point| point.pattern.literal_prefix().clone()).collect();
+        shared.retain(|path| world.private.iter().any(|folder| folder.covers(path)));
+        shared.push(world.workspace.clone());
+        shared.sort_unstable();
+        shared.dedup();
+        let words = |rows: &[Row], before| rows.iter().map(|row| Words::of(row, before)).collect();
         Self {
             workspace: world.workspace.clone(),
             sealed: world.sealed.clone(),
-            words: words.collect(),
-            seal: Words::new(
-                "protected.sealed",
-                "outside every session",
-                "what is outside every session",
-                None,
-            ),
+            paths,
+            git_dirs: world.git_dirs.clone(),
+            private: world.private.clone(),
+            shared,
+            names: words(NAMES, ""),
+            git: words(GIT, ".git/"),
+            dot_git: Words::of(&DOT_GIT, ""),
+            seal: Words::new("protected.sealed", "outside every session", "what is outside every session"),
             whole: Words::new(
                 "protected.folder",
                 "a folder that holds protected paths",
                 "a folder that holds protected paths",
-                None,
             ),
         }
     }
@@ -176,42 +136,89 @@ impl Protected {
         if !verb.changes() {
             return None;
         }
-        let inside = below(self.workspace.as_bytes(), bytes);
-        let mut holds = matches!(verb, Verb::Rename | Verb::Delete)
-            && (below(bytes, self.workspace.as_bytes()).is_some()
-                || self.sealed.iter().any(|sealed| below(bytes, sealed.as_bytes()).is_some()));
-        let outside = bytes.len().saturating_sub(inside.map_or(0, <[u8]>::len));
-        let mut rest = bytes.strip_prefix(b"/").unwrap_or(bytes);
-        while !rest.is_empty() {
-            let at = bytes.len().saturating_sub(rest.len());
-            let rows = match rest.first() {
-                Some(b'.') => PLAIN..TABLE.len(),
-                Some(b'r' | b'R' | b'm' | b'M' | b'o' | b'O') => 0..PLAIN,
-                _ => 0..0,
-            };
-            let words = self.words.get(rows.clone()).unwrap_or(&[]);
-            for (row, words) in TABLE.get(rows).unwrap_or(&[]).iter().zip(words) {
-                let here = match row.place {
-                    Where::Anywhere => true,
-                    Where::Inside => inside.is_some() && at >= outside,
-                    Where::Root => inside.is_some() && at == outside,
-                };
-                match if here { fit(row, rest) } else { Fit::Not } {
-                    Fit::Hit => return Some(words.reason(verb)),
-                    Fit::Holds => holds |= verb == Verb::Rename,
-                    Fit::Not => {}
-                }
+        let above = |other: &AbsPath| below(bytes, other.as_bytes()).is_some();
+        let mut holds = match verb {
+            Verb::Rename => {
+                let paths = self.paths.iter().map(|(path, _)| path);
+                paths.chain(&self.git_dirs).chain(&self.sealed).any(above) || above(&self.workspace)
             }
-            rest = after(rest);
+            Verb::Delete => self.sealed.iter().any(above) || above(&self.workspace),
+            _ => false,
+        };
+        if let Some((_, words)) = self.paths.iter().find(|(at, _)| below(at.as_bytes(), bytes).is_some()) {
+            return Some(words.reason(verb));
+        }
+        let in_git = self.git_dirs.iter().filter_map(|dir| below(dir.as_bytes(), bytes));
+        for found in in_git.map(|rest| self.of_rows(GIT, &self.git, rest)).chain(self.by_name(path)) {
+            match found {
+                Found::Hit(words) => return Some(words.reason(verb)),
+                Found::Holds => holds |= verb == Verb::Rename,
+                Found::Nothing => {}
+            }
         }
         holds.then(|| self.whole.reason(verb))
     }
+
+    /// What each component, taken as the first one of a row, leads to.
+    fn by_name<'a>(&'a self, path: &'a AbsPath) -> impl Iterator<Item = Found<'a>> {
+        let bytes = path.as_bytes();
+        let private = self.private.iter().any(|folder| folder.covers(path))
+            && !self.shared.iter().any(|part| below(part.as_bytes(), bytes).is_some());
+        let mut rest = if private { b"" } else { bytes.strip_prefix(b"/").unwrap_or(bytes) };
+        std::iter::from_fn(move || {
+            while !rest.is_empty() {
+                let here = rest;
+                let (name, deeper) = split(here);
+                rest = deeper;
+                if is_git(name) {
+                    return Some(self.of_git(name, deeper));
+                }
+                let rows = match name.first() {
+                    Some(b'.') => PLAIN..NAMES.len(),
+                    Some(b'r' | b'R' | b'm' | b'M' | b'o' | b'O' | b'c' | b'C') => 0..PLAIN,
+                    _ => continue,
+                };
+                let words = self.names.get(rows.clone()).unwrap_or(&[]);
+                return Some(self.of_rows(NAMES.get(rows).unwrap_or(&[]), words, here));
+            }
+            None
+        })
+    }
+
+    /// A git folder by its name, and what of it the path names.
+    fn of_git(&self, name: &[u8], rest: &[u8]) -> Found<'_> {
+        if rest.is_empty() && name.eq_ignore_ascii_case(b".git") {
+            return Found::Hit(&self.dot_git);
+        }
+        self.of_rows(GIT, &self.git, rest)
+    }
+
+    fn of_rows<'a>(&self, rows: &[Row], words: &'a [Words], rest: &[u8]) -> Found<'a> {
+        let mut holds = false;
+        for (row, words) in rows.iter().zip(words) {
+            match fit(row.parts, rest) {
+                Fit::Hit => return Found::Hit(words),
+                Fit::Holds => holds = true,
+                Fit::Not => {}
+            }
+        }
+        if holds { Found::Holds } else { Found::Nothing }
+    }
 }
 
-/// What follows the first component.
-fn after(path: &[u8]) -> &[u8] {
+/// Whether a folder of this name is a git folder: `.git`, or `name.git` as bare repositories are called.
+fn is_git(name: &[u8]) -> bool {
+    name.len()
+        .checked_sub(4)
+        .and_then(|at| name.get(at..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(b".git"))
+}
+
+/// The first component, and what follows it.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().position(|byte| *byte == b'/');
-    slash.and_then(|at| path.get(at.saturating_add(1)..)).unwrap_or(b"")
+    let parts = slash.and_then(|at| Some((path.get(..at)?, path.get(at.saturating_add(1)..)?)));
+    parts.unwrap_or((path, b""))
 }
 
 /// What of `path` lies below `folder`, letter case aside: a file system that folds case must not open a hole.
@@ -226,16 +233,15 @@ fn below<'a>(folder: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b"/") }
 }
 
-fn fit(row: &Row, mut path: &[u8]) -> Fit {
-    for (at, part) in row.parts.iter().enumerate() {
+fn fit(parts: &[&str], mut path: &[u8]) -> Fit {
+    for (at, part) in parts.iter().enumerate() {
         if path.is_empty() {
             return Fit::Holds;
         }
-        let name = path.split(|byte| *byte == b'/').next().unwrap_or(path);
+        let (name, deeper) = split(path);
         match *part {
             "**" => {
-                let Some(last) = row.parts.get(at.saturating_add(1)) else { return Fit::Not };
-                let deeper = after(path);
+                let Some(last) = parts.get(at.saturating_add(1)) else { return Fit::Not };
                 let hit =
                     deeper.split(|byte| *byte == b'/').any(|name| name.eq_ignore_ascii_case(last.as_bytes()));
                 return match (hit, deeper.is_empty()) {
@@ -248,9 +254,9 @@ fn fit(row: &Row, mut path: &[u8]) -> Fit {
             part if name.eq_ignore_ascii_case(part.as_bytes()) => {}
             _ => return Fit::Not,
         }
-        path = after(path);
+        path = deeper;
     }
-    if row.only && !path.is_empty() { Fit::Not } else { Fit::Hit }
+    Fit::Hit
 }
 
 #[cfg(test)]
@@ -258,19 +264,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rows_without_a_dot_come_first_and_begin_with_the_letters_that_are_looked_for() {
-        for (at, row) in TABLE.iter().enumerate() {
-            let first = row.parts[0].as_bytes()[0];
-            assert_eq!(at < PLAIN, first != b'.', "{}", row.parts[0]);
-            assert!(b".rmo".contains(&first), "{}", row.parts[0]);
-        }
-    }
-
-    #[test]
     fn below_is_by_component_and_without_letter_case() {
         assert_eq!(below(b"/w", b"/W/a"), Some(&b"a"[..]));
         assert_eq!(below(b"/w", b"/w"), Some(&b""[..]));
         assert_eq!(below(b"/w", b"/wa"), None);
         assert_eq!(below(b"/", b"/wa"), Some(&b"wa"[..]));
+    }
+
+    #[test]
+    fn a_git_folder_is_known_by_the_end_of_its_name() {
+        for name in [".git", "bare.git", "X.GIT"] {
+            assert!(is_git(name.as_bytes()), "{name}");
+        }
+        for name in ["git", ".gitignore", ".git2", "widgit", ""] {
+            assert!(!is_git(name.as_bytes()), "{name}");
+        }
     }
 }

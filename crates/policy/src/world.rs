@@ -19,6 +19,17 @@ pub struct BaseRule {
     pub why: Arc<str>,
 }
 
+/// A path that no session may change, beside what is protected by name everywhere: with all below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectedPath {
+    /// The path, resolved.
+    pub path: AbsPath,
+    /// `protected.git-hooks`.
+    pub id: Arc<str>,
+    /// What it is, in a few words: `what git runs by itself`.
+    pub words: Arc<str>,
+}
+
 /// What compiling needs to know of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct World {
@@ -30,6 +41,15 @@ pub struct World {
     pub base: Vec<BaseRule>,
     /// Paths that no session may touch at all, reading included: Remit's own state, other homes.
     pub sealed: Vec<AbsPath>,
+    /// Paths that no session may change, as only this machine can tell them: what the configuration of git
+    /// leads to (`remit_git::protected` finds them).
+    pub protected: Vec<ProtectedPath>,
+    /// Git folders under another name than `.git`: what is protected in a `.git` is protected in them.
+    pub git_dirs: Vec<AbsPath>,
+    /// Folders that are the session's alone (its home, its `/tmp`): nothing outside obeys what lies there, so
+    /// names are not protected in them. What a rule of a person opens below one, and the workspace, is not
+    /// meant.
+    pub private: Vec<AbsPath>,
     /// Which of the literal paths in the policy's write rules are no folders (files, or absent): their
     /// temporary siblings may be written too.
     pub single_files: BTreeSet<AbsPath>,

@@ -46,7 +46,8 @@ fn environment(cli: &Cli) -> Result<Environment, Failure> {
 pub(crate) fn read_environment(directory: Option<&std::path::Path>) -> std::io::Result<Environment> {
     let here = std::env::current_dir()?;
     let cwd = match directory {
-        Some(dir) => std::fs::canonicalize(here.join(dir))?,
+        // The dot makes a file an error here, and not later.
+        Some(dir) => std::fs::canonicalize(here.join(dir).join("."))?,
         None => here,
     };
     Ok(Environment { vars: std::env::vars_os().collect(), cwd, exe: std::env::current_exe()? })
@@ -60,8 +61,8 @@ fn refuse_inside(command: &Command) -> Result<(), Failure> {
     );
     if outside && remit_hooks::socket::inside() {
         let message = "this is inside a session, and the command works outside of sessions only";
-        return Err(Failure::new(Exit::Sandbox, message)
-            .hint("`remit check` and `remit explain` work in here, too"));
+        let exit = if matches!(command, Command::Run(_)) { Exit::NeverStarted } else { Exit::Sandbox };
+        return Err(Failure::new(exit, message).hint("`remit check` and `remit explain` work in here, too"));
     }
     Ok(())
 }

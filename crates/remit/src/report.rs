@@ -35,7 +35,11 @@ impl Failure {
         let mut failure = Self::new(exit, message);
         let mut next = Some(error);
         while let Some(error) = next {
-            failure.causes.push(error.to_string());
+            let cause = error.to_string();
+            // Many errors repeat in their own words what caused them.
+            if !failure.causes.iter().any(|said| said.ends_with(&cause)) {
+                failure.causes.push(cause);
+            }
             next = error.source();
         }
         failure
@@ -46,6 +50,12 @@ impl Failure {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// The same with another exit code.
+    #[must_use]
+    pub(crate) fn ends(self, exit: Exit) -> Self {
+        Self { exit, ..self }
     }
 
     /// The same with one more cause.

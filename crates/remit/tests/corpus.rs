@@ -1,6 +1,7 @@
 //! What the fuzzers promise holds for every file of their corpus, without a fuzzer.
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the corpus lies in a folder")]
+#![expect(unreachable_pub, reason = "the checks are a library, and the fuzzers call it")]
 
 #[path = "../../../fuzz/src/lib.rs"]
 mod promises;

@@ -6,7 +6,8 @@ use anyhow::Result;
 use std::os::unix::fs::PermissionsExt;
 use test_support::{Block, Claude, Model, Script, TestEnv};
 
-const POLICY: &str = "version: \"1.0\"\nagents:\n  claude:\n    cli: claude\n    permissions: [{path: \".\", access: all}]\n";
+const POLICY: &str =
+    "version: \"1.0\"\nagents:\n  claude:\n    cli: claude\n    permissions: [{path: \".\", access: all}]\n";
 
 const CREDENTIALS: &str = r#"{"claudeAiOauth":{"accessToken":"sk-ant-oat01-dummy","refreshToken":"sk-ant-ort01-dummy","expiresAt":4102444800000,"scopes":["user:inference","user:profile"],"subscriptionType":"pro"}}"#;
 
@@ -99,7 +100,11 @@ fn settings_are_seen_and_cannot_be_changed_and_other_workspaces_stay_private() -
         exit 0"#,
     )?
     .ended(0)?;
-    assert_eq!(outcome.stdout, "{\"model\":\"opus\"}\nsay hello\n0\nhasTrustDialogAccepted\n", "{}", outcome.stderr);
+    assert_eq!(
+        outcome.stdout, "{\"model\":\"opus\"}\nsay hello\n0\nhasTrustDialogAccepted\n",
+        "{}",
+        outcome.stderr
+    );
     assert_eq!(std::fs::read_to_string(env.home().join(".claude/settings.json"))?, "{\"model\":\"opus\"}\n");
     assert_eq!(std::fs::read_to_string(env.home().join(".claude/commands/hello.md"))?, "say hello\n");
     assert!(!env.home().join(".claude/commands/new.md").exists());

@@ -5,7 +5,8 @@ use remit_core::{AbsPath, Verb};
 /// A change of the file tree that a process of the session has asked for and that could be done.
 #[derive(Debug)]
 pub struct Operation<'a> {
-    /// What it is in the policy's words. A hard link is a `rename`: a second name for what exists.
+    /// What it is in the policy's words. A hard link is a `rename`: a second name for what exists. Opening what
+    /// exists for reading and writing is a `write`, and a `read` before that where [`Authority::may`] denies it.
     pub verb: Verb,
     /// The system call by name; `renameat2 exchange` for the one that swaps two names.
     pub syscall: &'static str,
@@ -24,6 +25,9 @@ pub struct Operation<'a> {
     /// For the move of a folder: an entry below either end that may not change. Such a move is refused
     /// whatever the ruling says; it is put before the judge so that it is recorded with its reason.
     pub below: Option<&'a AbsPath>,
+    /// Something that the caller has a descriptor of but that is not in the session's tree; `path` says so, and
+    /// under which name it is known elsewhere. It is refused too whatever the ruling says.
+    pub outside: bool,
 }
 
 /// The second path of an operation.
@@ -55,7 +59,7 @@ pub trait Authority: Send + Sync {
     /// answered anyway.
     fn judge(&self, operation: &Operation<'_>) -> Ruling;
 
-    /// Would this entry be allowed to change? Records nothing; asked for all that lies below a folder that moves.
+    /// Would this be allowed? Records nothing; asked for all that lies below a folder that moves, and for reading.
     fn may(&self, verb: Verb, path: &AbsPath) -> bool;
 
     /// A message from the holder over the control channel, and its answer.

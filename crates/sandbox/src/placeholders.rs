@@ -22,6 +22,11 @@ pub(crate) fn is_one(stat: &Stat) -> bool {
     stat.kind == Kind::Folder && stat.mode == MARK
 }
 
+/// Whether a file of this type and mode bears the mark of a placeholder.
+pub(crate) fn is_marked(mode: u32) -> bool {
+    FileType::from_raw_mode(mode) == FileType::Directory && mode & 0o7777 == MARK
+}
+
 /// Why placeholders cannot be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceholderError {
@@ -121,18 +126,35 @@ fn unclaimed<'a>(known: &'a [Claim], claims: &[Claim]) -> BTreeSet<&'a AbsPath> 
 
 fn make(path: &AbsPath) -> Result<(), PlaceholderError> {
     let failed = |error| PlaceholderError::Make { path: path.clone(), error };
-    match fs::mkdir(path.as_path(), Mode::from_raw_mode(0o700)) {
-        Ok(()) => fs::chmod(path.as_path(), Mode::from_raw_mode(MARK)).map_err(failed),
+    match fs::mkdir(path.as_path(), Mode::from_raw_mode(MARK)) {
+        Ok(()) => mark(path).map_err(failed),
         Err(Errno::EXIST) => Ok(()),
         Err(error) => Err(failed(error)),
+    }
+}
+
+/// Gives a folder that has just been made the bits that the mode mask has taken. By descriptor: what has the name
+/// by now may be another's.
+fn mark(path: &AbsPath) -> Result<(), Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match fs::open(path.as_path(), flags, Mode::empty()) {
+        // With such a mask its owner cannot read it; then it is no placeholder that a later launch would know.
+        Err(Errno::ACCESS) => return Err(Errno::PERM),
+        other => other?,
+    };
+    let stat = fs::fstat(&folder)?;
+    let made = stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7777 & !MARK == 0;
+    match (is_marked(stat.st_mode), made) {
+        (true, _) => Ok(()),
+        (false, true) => fs::fchmod(&folder, Mode::from_raw_mode(MARK)),
+        (false, false) => Err(Errno::BUSY),
     }
 }
 
 /// Removes an unused placeholder. What is not one, or has content, is somebody's own by now and stays.
 fn remove(path: &AbsPath) {
     let Ok(stat) = fs::lstat(path.as_path()) else { return };
-    let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-    if folder && stat.st_mode & 0o7777 == MARK {
+    if is_marked(stat.st_mode) {
         match fs::rmdir(path.as_path()) {
             Ok(()) | Err(_) => {}
         }

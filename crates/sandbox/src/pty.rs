@@ -51,6 +51,35 @@ impl<F: AsFd> Drop for Raw<'_, F> {
     }
 }
 
+/// The modes of the terminal that this process's input and output are; put back when this is dropped. A program
+/// that was killed leaves them as they are, and the shell that comes next without echo.
+pub(crate) struct Modes {
+    file: OwnedFd,
+    before: Termios,
+}
+
+impl Modes {
+    /// None if input or output is something else: then another program may be at the terminal, whose modes these
+    /// are.
+    pub(crate) fn of_terminal() -> Option<Self> {
+        let (input, output) = (rustix::stdio::stdin(), rustix::stdio::stdout());
+        if !isatty(input) || !isatty(output) {
+            return None;
+        }
+        let before = tcgetattr(input).ok()?;
+        Some(Self { file: rustix::io::fcntl_dupfd_cloexec(input, 3).ok()?, before })
+    }
+}
+
+impl Drop for Modes {
+    fn drop(&mut self) {
+        // The program may have left another process group in the foreground; then this one would be stopped.
+        let _waiting = SignalReader::new(&[libc::SIGTTOU]);
+        // A terminal that is gone needs no mode.
+        tcsetattr(&self.file, OptionalActions::Now, &self.before).ok();
+    }
+}
+
 /// Relays between `input`/`output` and the session's terminal until the session's side is closed and all that it
 /// wrote is passed on. If `input` is a terminal it is in raw mode meanwhile, and itself again afterwards, whether
 /// this returns, fails or panics. Signals that would end this process are passed to the program instead.

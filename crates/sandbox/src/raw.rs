@@ -29,10 +29,12 @@ fn side(result: c_long) -> Result<Side, Errno> {
     Ok(Pid::from_raw(pid).map_or(Side::Child, Side::Parent))
 }
 
-/// Makes a child with namespaces of its own: user, mount, PID. Only in a process with one thread, since the
+/// Makes a child with namespaces of its own: user, mount, PID, and IPC (System V's shared memory, semaphores and
+/// queues, and POSIX queues, which are found by number or name and not by path). Only in a process with one thread, since the
 /// child goes on with a copy of all memory, locks included.
 pub(crate) fn clone_session() -> Result<Side, Errno> {
-    let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::SIGCHLD;
+    let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+    let flags = namespaces | libc::SIGCHLD;
     // SAFETY: no stack and no pointers are handed over: the call is a fork. The caller has one thread.
     side(unsafe { libc::syscall(libc::SYS_clone, c_long::from(flags), 0, 0, 0, 0) })
 }

@@ -136,10 +136,18 @@ fn resolver() -> Option<BaseRule> {
     rule(&target, Access::READ, "base.resolver", "how names are resolved")
 }
 
+/// The kernel's name of what a path leads to: three calls, however deep it lies.
+fn real(path: &Path) -> Option<PathBuf> {
+    use rustix::fs::{Mode, OFlags, open};
+    use std::os::fd::AsRawFd;
+    let file = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+}
+
 fn toolchains(environment: &Environment, found: &mut Vec<BaseRule>) {
     let Some(home) = environment.home() else { return };
     let mut add = |path: PathBuf, id: &str, why: &str| {
-        let Ok(real) = std::fs::canonicalize(&path) else { return };
+        let Some(real) = real(&path) else { return };
         let known = |found: &[BaseRule], p: &Path| {
             found.iter().any(|r| r.access.has(READ_EXECUTE) && p.starts_with(r.path.as_path()))
         };
@@ -195,7 +203,7 @@ pub fn find_program(name: &str, environment: &Environment) -> Option<PathBuf> {
 
 /// Rules that show a program's own installation: its folder, or the package tree that it belongs to.
 pub fn installation(program: &Path) -> Vec<BaseRule> {
-    let Ok(real) = std::fs::canonicalize(program) else { return Vec::new() };
+    let Some(real) = real(program) else { return Vec::new() };
     let package = real
         .ancestors()
         .filter(|a| a.file_name().is_some_and(|n| n == "node_modules"))

@@ -1,10 +1,12 @@
-//! Which tool call a system call belongs to. The hook announces a call before the agent's host makes it; what
-//! the kernel sees meanwhile is the call's. With several calls open, a path that a call named is its own; the
-//! rest is a command's, if only one command is open; else it stays unassigned rather than guessed.
+//! Which tool call a system call belongs to. The hook announces a call before the agent's host makes it. What a
+//! call named is its own. What else happens belongs to a call only if a command is running and the process that
+//! acts was started by it; a background command, a server, the host itself, or two commands at once, stay
+//! unassigned rather than guessed.
 
+use crate::lineage;
 use remit_core::{AbsPath, CallId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// How many calls are open at once.
 const MOST: usize = 256;
@@ -25,6 +27,8 @@ pub struct OpenCall {
     pub paths: Vec<AbsPath>,
     /// The subagent that makes it, if it is one's.
     pub subagent: Option<String>,
+    /// The host's process, as the session numbers it, if it is known.
+    pub host: Option<u32>,
 }
 
 /// What the holder tells the gate.
@@ -40,52 +44,69 @@ pub enum Control {
 /// The calls that are open, and what each did that is only counted.
 #[derive(Debug, Default)]
 pub struct Calls {
-    open: Vec<OpenCall>,
+    open: Vec<(OpenCall, u64)>,
+    /// Which of the open commands a process belongs to, as far as it was asked; forgotten when one begins or
+    /// ends.
+    processes: HashMap<u32, Option<usize>>,
     counts: BTreeMap<Option<CallId>, BTreeMap<String, u64>>,
 }
 
 impl Calls {
     /// A call begins. Announced twice (two hooks of one host), it is one call. Beyond [`MOST`] the oldest is
     /// taken as ended: its end was never told.
-    pub fn open(&mut self, call: OpenCall) {
-        if self.open.iter().any(|o| o.id == call.id) {
+    pub fn open(&mut self, call: OpenCall, now: u64) {
+        if self.open.iter().any(|(open, _)| open.id == call.id) {
             return;
         }
+        self.processes.clear();
         if self.open.len() >= MOST {
             self.open.remove(0);
         }
-        self.open.push(call);
+        self.open.push((call, now));
     }
 
     /// A call has ended; what it did that was only counted.
     pub fn close(&mut self, id: &CallId) -> Option<(OpenCall, BTreeMap<String, u64>)> {
-        let at = self.open.iter().position(|o| o.id == *id)?;
-        let call = self.open.remove(at);
+        let at = self.open.iter().position(|(open, _)| open.id == *id)?;
+        self.processes.clear();
+        let (call, _) = self.open.remove(at);
         let counts = self.counts.remove(&Some(call.id.clone())).unwrap_or_default();
         Some((call, counts))
     }
 
-    /// The call that a change of `path` belongs to.
-    pub fn owner(&self, path: &AbsPath) -> Option<&OpenCall> {
-        if let [only] = self.open.as_slice() {
-            return Some(only);
-        }
-        let mut naming = self.open.iter().filter(|o| o.paths.iter().any(|p| belongs(p, path)));
-        match (naming.next(), naming.next()) {
-            (Some(one), None) => return Some(one),
+    /// The call that a change of `path` by the process `pid` belongs to.
+    pub fn owner(&mut self, path: &AbsPath, pid: u32) -> Option<&OpenCall> {
+        let mut naming =
+            self.open.iter().enumerate().filter(|(_, (o, _))| o.paths.iter().any(|p| belongs(p, path)));
+        let at = match (naming.next(), naming.next()) {
+            (Some((at, _)), None) => at,
             (Some(_), Some(_)) => return None,
-            _ => {}
+            (None, _) => self.command_of(pid)?,
+        };
+        self.open.get(at).map(|(call, _)| call)
+    }
+
+    /// The only open command that started this process.
+    fn command_of(&mut self, pid: u32) -> Option<usize> {
+        if let Some(known) = self.processes.get(&pid) {
+            return *known;
         }
-        let mut commands = self.open.iter().filter(|o| o.command.is_some());
-        match (commands.next(), commands.next()) {
-            (Some(one), None) => Some(one),
+        let started_by = |(call, since): &(OpenCall, u64)| {
+            let host = call.host.unwrap_or(lineage::FIRST);
+            call.command.is_some() && lineage::started_since(pid, host, *since, lineage::of)
+        };
+        let mut commands = self.open.iter().enumerate().filter(|(_, open)| started_by(open));
+        let found = match (commands.next(), commands.next()) {
+            (Some((at, _)), None) => Some(at),
             _ => None,
-        }
+        };
+        self.processes.insert(pid, found);
+        found
     }
 
     /// Counts something that gets no record of its own.
-    pub fn count(&mut self, path: &AbsPath, what: &str) {
-        let owner = self.owner(path).map(|o| o.id.clone());
+    pub fn count(&mut self, path: &AbsPath, pid: u32, what: &str) {
+        let owner = self.owner(path, pid).map(|o| o.id.clone());
         let counts = self.counts.entry(owner).or_default();
         match counts.get_mut(what) {
             Some(n) => *n += 1,
@@ -124,47 +145,69 @@ mod tests {
             command: command.map(str::to_owned),
             paths: paths.iter().map(|p| path(p)).collect(),
             subagent: None,
+            host: None,
         }
     }
 
-    fn owner(calls: &Calls, p: &str) -> Option<String> {
-        calls.owner(&path(p)).map(|o| o.id.to_string())
+    /// The owner of a change by this process: started by this test, so in the course of nothing older.
+    fn owner(calls: &mut Calls, p: &str) -> Option<String> {
+        calls.owner(&path(p), std::process::id()).map(|o| o.id.to_string())
     }
 
     #[test]
-    fn a_single_open_call_owns_everything() {
+    fn what_a_call_named_is_its_own_and_nothing_else_is() {
         let mut calls = Calls::default();
-        assert_eq!(owner(&calls, "/x"), None);
-        calls.open(call("1", None, &["/a"]));
-        calls.open(call("1", None, &["/a"]));
-        assert_eq!(owner(&calls, "/x").as_deref(), Some("1"));
-        calls.close(&CallId::new("1").unwrap());
-        assert_eq!(owner(&calls, "/x"), None);
+        assert_eq!(owner(&mut calls, "/x"), None);
+        calls.open(call("w", None, &["/a/f.txt"]), u64::MAX);
+        calls.open(call("w", None, &["/a/f.txt"]), u64::MAX);
+        calls.open(call("b", Some("make"), &[]), u64::MAX);
+        for own in ["/a/f.txt", "/a/f.txt.tmp.12", "/a"] {
+            assert_eq!(owner(&mut calls, own).as_deref(), Some("w"), "{own}");
+        }
+        for other in ["/a/f.txtx", "/z"] {
+            assert_eq!(owner(&mut calls, other), None, "{other}");
+        }
+        calls.open(call("w2", None, &["/a/f.txt"]), u64::MAX);
+        assert_eq!(owner(&mut calls, "/a/f.txt"), None, "two calls named it");
+        calls.close(&CallId::new("w2").unwrap());
+        assert_eq!(owner(&mut calls, "/a/f.txt").as_deref(), Some("w"));
     }
 
     #[test]
-    fn parallel_calls_are_told_apart_by_path_and_never_guessed() {
+    fn what_a_running_command_started_belongs_to_it_unless_two_could_be_meant() {
+        let parent = std::os::unix::process::parent_id();
         let mut calls = Calls::default();
-        calls.open(call("w", None, &["/a/f.txt"]));
-        calls.open(call("b", Some("make"), &[]));
-        assert_eq!(owner(&calls, "/a/f.txt.tmp.12").as_deref(), Some("w"));
-        assert_eq!(owner(&calls, "/a").as_deref(), Some("w"));
-        assert_eq!(owner(&calls, "/a/f.txtx").as_deref(), Some("b"));
-        calls.open(call("c", Some("make"), &[]));
-        assert_eq!(owner(&calls, "/z"), None);
-        calls.open(call("w2", None, &["/a/f.txt"]));
-        assert_eq!(owner(&calls, "/a/f.txt"), None);
+        let command = |id| OpenCall { host: Some(parent), ..call(id, Some("make"), &[]) };
+        calls.open(command("b"), 0);
+        assert_eq!(owner(&mut calls, "/z").as_deref(), Some("b"));
+        calls.open(command("c"), 0);
+        assert_eq!(owner(&mut calls, "/z"), None);
+        calls.close(&CallId::new("b").unwrap());
+        assert_eq!(owner(&mut calls, "/z").as_deref(), Some("c"));
+        calls.close(&CallId::new("c").unwrap());
+        calls.open(command("d"), u64::MAX);
+        assert_eq!(owner(&mut calls, "/z"), None, "it was running before");
     }
 
     #[test]
     fn counts_go_to_their_call() {
         let mut calls = Calls::default();
-        calls.count(&path("/t"), "create");
-        calls.open(call("1", Some("x"), &[]));
-        calls.count(&path("/t"), "create");
-        calls.count(&path("/t"), "create");
+        let me = std::process::id();
+        calls.count(&path("/t"), me, "create");
+        calls.open(call("1", None, &["/t"]), 0);
+        calls.count(&path("/t"), me, "create");
+        calls.count(&path("/t"), me, "create");
         let (_, counts) = calls.close(&CallId::new("1").unwrap()).unwrap();
         assert_eq!(counts["create"], 2);
         assert_eq!(calls.drain()[&None]["create"], 1);
+    }
+
+    #[test]
+    fn calls_whose_end_is_never_told_are_bounded() {
+        let mut calls = Calls::default();
+        for n in 0..MOST * 2 {
+            calls.open(call(&format!("c{n}"), None, &[]), 0);
+        }
+        assert_eq!(calls.open.len(), MOST);
     }
 }

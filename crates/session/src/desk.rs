@@ -5,7 +5,7 @@ use crate::calls::{Control, MOST_PATHS, OpenCall};
 use crate::recorder::{Recorder, in_call, now};
 use crate::words;
 use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
-use remit_core::{Action, CallId, Decision, Effect, Object};
+use remit_core::{AbsPath, Action, CallId, Decision, Effect, Object, Verb};
 use remit_ledger::{Door, Event, Record};
 use remit_policy::{Facts, Policy, decide};
 use std::collections::BTreeMap;
@@ -42,8 +42,8 @@ impl Desk {
         &self.recorder
     }
 
-    /// Answers a request. Whatever cannot be served answers `Failed`, which the asker treats as a denial.
-    pub fn answer(&self, request: &Request) -> Answer {
+    /// Answers a request; `pid` is the process that runs the hook, as the session numbers it. Whatever cannot be served answers `Failed`, which the asker treats as a denial.
+    pub fn answer(&self, request: &Request, pid: Option<u32>) -> Answer {
         let (Request::Call { version, .. } | Request::Done { version, .. } | Request::Moment { version, .. }) =
             request;
         if *version != wire::VERSION {
@@ -56,7 +56,7 @@ impl Desk {
         }
         let answered = match request {
             Request::Call { host, conversation, call, .. } => {
-                self.call(host, conversation.as_deref(), call).map(Answer::Verdict)
+                self.call(host, conversation.as_deref(), call, pid).map(Answer::Verdict)
             }
             Request::Done { id, ok, .. } => self.done(id, *ok),
             Request::Moment { host, conversation, moment, subagent, .. } => {
@@ -66,7 +66,13 @@ impl Desk {
         answered.unwrap_or_else(|why| Answer::Failed { why })
     }
 
-    fn call(&self, host: &str, conversation: Option<&str>, call: &ToolCall) -> Result<Verdict, String> {
+    fn call(
+        &self,
+        host: &str,
+        conversation: Option<&str>,
+        call: &ToolCall,
+        pid: Option<u32>,
+    ) -> Result<Verdict, String> {
         let known =
             |answered: &BTreeMap<CallId, Verdict>| call.id.as_ref().and_then(|id| answered.get(id).cloned());
         if let Some(verdict) = known(&self.answered.lock().unwrap_or_else(PoisonError::into_inner)) {
@@ -82,7 +88,7 @@ impl Desk {
                 }
                 record.host = Some(host.to_owned());
                 record.conversation = conversation.map(str::to_owned);
-                record = in_call(record, open_call(call).as_ref());
+                record = in_call(record, open_call(call, pid).as_ref());
                 record.tool = Some(call.tool.clone());
                 self.write(&record, true)?;
                 let deciding = decision.deciding();
@@ -94,7 +100,7 @@ impl Desk {
                 }
             }
             None => {
-                self.allowed(host, conversation, call)?;
+                self.allowed(host, conversation, call, pid)?;
                 Verdict { effect: Effect::Allow, layer: None, rule: None, reason: String::new() }
             }
         };
@@ -108,9 +114,14 @@ impl Desk {
         Ok(verdict)
     }
 
-    /// The first effort with the most restrictive answer, unless all are allowed.
-    fn worst<'a>(&self, call: &'a ToolCall) -> Option<(&'a Effort, Action, Decision)> {
-        let judged = call.efforts.iter().map(|effort| {
+    /// The first effort with the most restrictive answer, unless all are allowed. A call that shows no effort
+    /// is still somebody's: an agent that the policy does not know may make none.
+    fn worst(&self, call: &ToolCall) -> Option<(Effort, Action, Decision)> {
+        let root = AbsPath::root();
+        let nothing = Effort { verb: Verb::Read, asked: String::new(), path: root, to: None };
+        let unknown = self.policy.agent(self.recorder.actor().agent.as_str()).is_none();
+        let efforts = call.efforts.iter().cloned().chain(unknown.then_some(nothing));
+        let judged = efforts.map(|effort| {
             let object = match &effort.to {
                 Some(to) => Object::Move { from: effort.path.clone(), to: to.clone() },
                 None => Object::Path(effort.path.clone()),
@@ -123,7 +134,13 @@ impl Desk {
         refused.reduce(|worst, next| if next.2.effect > worst.2.effect { next } else { worst })
     }
 
-    fn allowed(&self, host: &str, conversation: Option<&str>, call: &ToolCall) -> Result<(), String> {
+    fn allowed(
+        &self,
+        host: &str,
+        conversation: Option<&str>,
+        call: &ToolCall,
+        pid: Option<u32>,
+    ) -> Result<(), String> {
         let mut record = self.recorder.record(Event::Call, Door::Hook);
         record.effect = Some(Effect::Allow);
         record.host = Some(host.to_owned());
@@ -138,7 +155,7 @@ impl Desk {
             record.asked = Some(first.asked.clone());
         }
         self.write(&record, false)?;
-        match (&self.tell, open_call(call)) {
+        match (&self.tell, open_call(call, pid)) {
             (Some(tell), Some(open)) => tell(&Control::Open(open)),
             _ => Ok(()),
         }
@@ -198,7 +215,7 @@ fn recorded(command: &str) -> String {
     }
 }
 
-fn open_call(call: &ToolCall) -> Option<OpenCall> {
+fn open_call(call: &ToolCall, host: Option<u32>) -> Option<OpenCall> {
     let named = call.efforts.iter().flat_map(|e| std::iter::once(&e.path).chain(&e.to));
     let paths = named.take(MOST_PATHS).cloned().collect();
     Some(OpenCall {
@@ -207,5 +224,6 @@ fn open_call(call: &ToolCall) -> Option<OpenCall> {
         command: call.command.as_deref().map(recorded),
         paths,
         subagent: call.subagent.clone(),
+        host,
     })
 }

@@ -90,6 +90,8 @@ pub struct Session {
     pub id: SessionId,
     /// What the kernel holds, and what it only notes.
     pub notes: Vec<String>,
+    /// Whether it starts in its home, since the agent may see nothing of the workspace.
+    pub elsewhere: bool,
     running: Arc<Running>,
     desk: Arc<Desk>,
     state: StateDir,
@@ -145,15 +147,25 @@ impl Parts<'_> {
         let warden = Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch());
         let holder = self.recorder(&policy)?;
         let spec = self.spec(plan, Arc::new(warden), &socket)?;
-        let running = Arc::new(launch(spec).map_err(refused)?);
-        holder.start().map_err(RunError::Thread)?;
-        let mut record =
-            holder.record(Event::SessionStart, Door::Holder).with("measured", measured(running.measured()));
+        let elsewhere = spec.cwd.as_bytes() == base::HOME.as_bytes();
+        // The first record comes before the first deed.
+        let mut record = holder.record(Event::SessionStart, Door::Holder);
         record.program = Some(self.chosen.program.display().to_string());
         record.path = Some(self.workspace.root.to_string());
         record.host = self.hooks.map(|h| h.host.clone());
         let record = record.with("hooks", self.hooks.is_some()).with("notes", notes.clone());
         holder.append(&record, false)?;
+        let running = match launch(spec) {
+            Ok(running) => Arc::new(running),
+            Err(error) => {
+                let record = holder.record(Event::SessionEnd, Door::Holder).with("exit", "never started");
+                holder.append(&record, false)?;
+                return Err(refused(error));
+            }
+        };
+        holder.start().map_err(RunError::Thread)?;
+        let record = holder.record(Event::Moment, Door::Holder).with("moment", "launched");
+        holder.append(&record.with("measured", measured(running.measured())), false)?;
         // Weak: the session ends with this value, whatever threads still hold the desk.
         let gate = Arc::downgrade(&running);
         let tell = move |control: &Control| -> Result<(), String> {
@@ -171,7 +183,7 @@ impl Parts<'_> {
         let desk = Arc::new(Desk::new(policy, holder, Some(Box::new(tell))));
         socket.serve(Arc::clone(&desk), running.gate()).map_err(RunError::Socket)?;
         let (lease, state, id) = (self.lease, self.state, self.id);
-        Ok(Session { id, notes, running, desk, state, lease, _socket: socket })
+        Ok(Session { id, notes, elsewhere, running, desk, state, lease, _socket: socket })
     }
 
     fn policy(&self) -> Result<Policy, OpenError> {
@@ -217,7 +229,13 @@ impl Parts<'_> {
 
     fn scratch(&self) -> Scratch {
         let folders = base::session_rules(&self.workspace.root).into_iter().map(|rule| rule.path).collect();
-        Scratch::new(&self.workspace.root, folders)
+        // An index that cannot be read makes everything work: more is recorded, never less.
+        let tracked = remit_git::checkout(self.workspace.root.as_path())
+            .ok()
+            .flatten()
+            .filter(|checkout| checkout.work_tree == self.workspace.root.as_path())
+            .and_then(|checkout| remit_git::tracked(&checkout.git_dir).ok().flatten());
+        Scratch::new(&self.workspace.root, folders, tracked)
     }
 
     fn spec(&self, plan: Plan, warden: Arc<Warden>, socket: &Socket) -> Result<Spec, RunError> {

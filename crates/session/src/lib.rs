@@ -17,6 +17,7 @@ pub mod environment;
 pub mod holder;
 pub mod home;
 pub mod lease;
+pub mod lineage;
 pub mod outside;
 pub mod recorder;
 pub mod scratch;

@@ -38,7 +38,7 @@ pub fn answer(workspace: &Workspace, agent: Option<&str>, request: &Request) -> 
     let state = workspace.state()?;
     let recorder = Recorder::new(workspace.ledger(&state)?, actor, &policy);
     let desk = Desk::new(Arc::new(policy), recorder, None);
-    let answer = desk.answer(request);
+    let answer = desk.answer(request, None);
     desk.recorder().settle().map_err(OpenError::Ledger)?;
     Ok(answer)
 }

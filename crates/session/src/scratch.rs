@@ -3,6 +3,7 @@
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use remit_core::AbsPath;
+use remit_git::Tracked;
 use std::path::Path;
 
 /// The longest ignore file that is read, in bytes.
@@ -37,11 +38,13 @@ pub struct Scratch {
     folders: Vec<AbsPath>,
     workspace: AbsPath,
     ignored: Gitignore,
+    /// What git tracks is work, whatever is ignored; `None`: that cannot be told, and all is work.
+    tracked: Option<Tracked>,
 }
 
 impl Scratch {
     /// For a workspace; `folders` are scratch as a whole. The workspace's own ignore files are read here, once.
-    pub fn new(workspace: &AbsPath, folders: Vec<AbsPath>) -> Self {
+    pub fn new(workspace: &AbsPath, folders: Vec<AbsPath>, tracked: Option<Tracked>) -> Self {
         let root = workspace.as_path();
         let mut builder = GitignoreBuilder::new(root);
         for file in [".git/info/exclude", ".gitignore"] {
@@ -51,7 +54,7 @@ impl Scratch {
             }
         }
         let ignored = builder.build().unwrap_or_else(|_| Gitignore::empty());
-        Self { folders, workspace: workspace.clone(), ignored }
+        Self { folders, workspace: workspace.clone(), ignored, tracked }
     }
 
     /// Whether a change of this path is only counted.
@@ -63,6 +66,7 @@ impl Scratch {
         // A workspace below a scratch folder (in `/tmp`, say) is work all the same.
         match self.workspace.strip(path) {
             Some(b"") => false,
+            Some(rest) if self.tracked.as_ref().is_none_or(|t| t.contains(rest)) => false,
             Some(rest) => {
                 use std::os::unix::ffi::OsStrExt;
                 let below = Path::new(std::ffi::OsStr::from_bytes(rest));
@@ -82,12 +86,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(".gitignore"), "target/\n*.o\n!keep.o\n").unwrap();
         let root = AbsPath::try_from(dir.path()).unwrap();
-        let scratch = Scratch::new(&root, vec![AbsPath::new("/home/agent").unwrap(), root.parent().unwrap()]);
+        let scratch = Scratch::new(
+            &root,
+            vec![AbsPath::new("/home/agent").unwrap(), root.parent().unwrap()],
+            Some(Tracked::default()),
+        );
         let has = |rest: &str| scratch.has(&AbsPath::lexical(&root, rest).unwrap(), false);
         assert!(has("target/debug/x") && has("a/b.o") && has(".git/index.lock"));
         assert!(!has(".git/rebase-merge/git-rebase-todo") && !has(".git"));
         assert!(!has("src/main.rs") && !has("keep.o") && !has(".gitignore"));
         assert!(scratch.has(&AbsPath::new("/home/agent/x").unwrap(), false));
         assert!(!scratch.has(&AbsPath::new("/srv/x").unwrap(), false));
+        let unknown = Scratch::new(&root, Vec::new(), None);
+        assert!(!unknown.has(&AbsPath::lexical(&root, "a/b.o").unwrap(), false), "it could be tracked");
     }
 }

@@ -2,6 +2,7 @@
 //! connect lives in the session's view, so connecting is the identity.
 
 use crate::desk::Desk;
+use crate::lineage;
 use remit_core::wire::{Answer, LONGEST_LINE, Request};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -60,8 +61,8 @@ impl Socket {
                 let inside = inside.clone();
                 let spawned = std::thread::Builder::new().name("session-asker".into()).spawn(move || {
                     // A caller that went away, or that lives elsewhere, gets no answer.
-                    if lives_in(&stream, &inside) {
-                        drop(talk(&stream, &desk, &held));
+                    if let Some(peer) = peer(&stream, &inside) {
+                        drop(talk(&stream, &desk, &held, asker(peer)));
                     }
                     count.fetch_sub(1, Ordering::Relaxed);
                 });
@@ -99,20 +100,25 @@ fn namespace(pid: u32) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/pid"))
 }
 
-/// Whether the process at the other end lives in this namespace. One that has ended, or hides, does not.
-fn lives_in(stream: &UnixStream, inside: &Path) -> bool {
-    rustix::net::sockopt::socket_peercred(stream)
-        .ok()
-        .and_then(|peer| u32::try_from(peer.pid.as_raw_nonzero().get()).ok())
-        .and_then(|pid| namespace(pid).ok())
-        .is_some_and(|found| found == inside)
+/// The process at the other end, if it lives in this namespace. One that has ended, or hides, does not.
+fn peer(stream: &UnixStream, inside: &Path) -> Option<u32> {
+    let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
+    let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).ok()?;
+    (namespace(pid).ok()? == inside).then_some(pid)
 }
 
-fn talk(stream: &UnixStream, desk: &Desk, held: &AtomicUsize) -> io::Result<()> {
+/// The process that started the hook: its parent, as the session numbers it.
+fn asker(peer: u32) -> Option<u32> {
+    let (parent, _) = lineage::of(peer)?;
+    let status = fs::read_to_string(format!("/proc/{parent}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().last()?.parse().ok()
+}
+
+fn talk(stream: &UnixStream, desk: &Desk, held: &AtomicUsize, host: Option<u32>) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     while let Some(line) = request(stream, held)? {
         let answer = match serde_json::from_slice::<Request>(&line) {
-            Ok(request) => desk.answer(&request),
+            Ok(request) => desk.answer(&request, host),
             Err(error) => Answer::Failed { why: format!("not a request: {error}") },
         };
         let mut bytes = serde_json::to_vec(&answer)?;

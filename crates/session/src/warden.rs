@@ -2,6 +2,7 @@
 //! policy that it was born with and a ledger of its own; it needs nobody to answer.
 
 use crate::calls::{Calls, Control, OpenCall};
+use crate::lineage;
 use crate::recorder::{Recorder, in_call, now};
 use crate::scratch::Scratch;
 use remit_core::wire::CANARY;
@@ -111,8 +112,8 @@ impl Warden {
     }
 
     fn refused(&self, operation: &Operation<'_>, action: &Action, decision: &Decision) {
-        let calls = held(&self.calls);
-        let record = self.access(operation, action, decision, calls.owner(operation.path));
+        let mut calls = held(&self.calls);
+        let record = self.access(operation, action, decision, calls.owner(operation.path, operation.pid));
         drop(calls);
         // Refused it is, recorded or not: what cannot be recorded is not allowed either.
         drop(self.recorder.append(&record, true));
@@ -184,11 +185,11 @@ impl Authority for Warden {
         }
         let to_scratch = operation.to.as_ref().is_none_or(|t| self.scratch.has(t.path, operation.is_dir));
         if to_scratch && self.scratch.has(operation.path, operation.is_dir) {
-            held(&self.calls).count(operation.path, operation.verb.word());
+            held(&self.calls).count(operation.path, operation.pid, operation.verb.word());
             return Ruling::Allow;
         }
-        let calls = held(&self.calls);
-        let record = self.access(operation, &action, &decision, calls.owner(operation.path));
+        let mut calls = held(&self.calls);
+        let record = self.access(operation, &action, &decision, calls.owner(operation.path, operation.pid));
         drop(calls);
         match self.recorder.append(&record, false) {
             Ok(_) => Ruling::Allow,
@@ -203,7 +204,7 @@ impl Authority for Warden {
 
     fn control(&self, message: &[u8]) -> Vec<u8> {
         match serde_json::from_slice(message) {
-            Ok(Control::Open(call)) => held(&self.calls).open(call),
+            Ok(Control::Open(call)) => held(&self.calls).open(call, lineage::now()),
             Ok(Control::Close(id)) => {
                 let closed = held(&self.calls).close(&id);
                 if let Some((call, counts)) = closed {

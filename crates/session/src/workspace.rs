@@ -4,7 +4,7 @@
 use crate::environment::Environment;
 use crate::{base, recorder};
 use remit_core::{AbsPath, Diagnostic, Severity};
-use remit_policy::{BaseRule, Policy, PolicySource, World};
+use remit_policy::{Access, BaseRule, Policy, PolicySource, ProtectedPath, World};
 use remit_store::{Ledger, LedgerError, StateDir, StateError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,25 @@ impl Workspace {
         // Another session's socket is another session's identity.
         let sealed =
             self.state_parent().into_iter().chain(AbsPath::try_from(runtime.as_path()).ok()).collect();
-        Ok(World { workspace: self.root.clone(), home: self.home.clone(), base: rules, sealed, single_files })
+        let (root, home) = (self.root.as_path(), self.home.as_path());
+        let xdg = self.environment.get("XDG_CONFIG_HOME").map(Path::new);
+        let git = remit_git::protected(root, home, xdg).map_err(|e| OpenError::Git(root.to_owned(), e))?;
+        let obeyed = |(path, why): &(AbsPath, remit_git::Why)| ProtectedPath {
+            path: path.clone(),
+            id: why.id().into(),
+            words: why.words().into(),
+        };
+        let private = base::session_rules(&self.root).into_iter().filter(|r| r.access.has(Access::ALL));
+        Ok(World {
+            workspace: self.root.clone(),
+            home: self.home.clone(),
+            base: rules,
+            sealed,
+            protected: git.paths.iter().map(obeyed).collect(),
+            git_dirs: git.git_dirs.into_iter().collect(),
+            private: private.map(|rule| rule.path).collect(),
+            single_files,
+        })
     }
 
     /// The policy as `explain` and `check` see it: with what every session has, without a session.

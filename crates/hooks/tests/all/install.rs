@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use remit_core::{AbsPath, AgentName};
-use remit_hooks::install::{Removal, State, install, settings_json, status, uninstall};
+use remit_hooks::install::{
+    Backup, Removal, State, install, registered, settings_json, status, switched_off, uninstall,
+};
 use remit_hooks::{Command, Host, InstallError};
 
 fn command() -> Command {
@@ -86,6 +88,62 @@ fn a_file_that_was_changed_since_keeps_the_change() {
     let changed = text.replace("\"opus\"", "\"haiku\"");
     let removal = uninstall(Host::Claude, Some(&changed), Some(&backup)).unwrap();
     assert_eq!(removal, Removal::Write(theirs.replace("\"opus\"", "\"haiku\"")));
+}
+
+#[test]
+fn what_was_empty_before_us_stays_when_the_file_was_changed_since() {
+    for theirs in [
+        "{\"hooks\": {\"Stop\": []}, \"model\": \"opus\"}",
+        "{\"hooks\": {}, \"model\": \"opus\"}",
+        "\u{feff}{\n  \"hooks\": {\n    \"PreToolUse\": [],\n    \"Stop\": []\n  },\n  \"model\": \"opus\"\n}\n",
+    ] {
+        let expected = Removal::Write(theirs.replace("opus", "haiku"));
+        let (text, backup) = install(Host::Claude, Some(theirs), &command(), None).unwrap();
+        let changed = text.replace("opus", "haiku");
+        assert_eq!(uninstall(Host::Claude, Some(&changed), Some(&backup)).unwrap(), expected);
+        // Also when it was installed again over the changed file.
+        let newer = command_of("/newer/remit", "/home/dev/shop");
+        let (text, backup) = install(Host::Claude, Some(&changed), &newer, Some(&backup)).unwrap();
+        assert_eq!(uninstall(Host::Claude, Some(&text), Some(&backup)).unwrap(), expected);
+    }
+}
+
+#[test]
+fn it_is_remembered_what_was_made_as_long_as_it_is_ours() {
+    let (text, mut backup) = install(Host::Claude, None, &command(), None).unwrap();
+    assert!(!backup.made_folder);
+    backup.made_folder = true;
+    let newer = command_of("/newer/remit", "/home/dev/shop");
+    for text in [text.clone(), text.replace("  ", "\t")] {
+        let (text, kept) = install(Host::Claude, Some(&text), &newer, Some(&backup)).unwrap();
+        assert!(kept.made_folder && kept.before.is_none());
+        assert_eq!(uninstall(Host::Claude, Some(&text), Some(&kept)).unwrap(), Removal::Delete);
+    }
+    // Taken out meanwhile: what is there now, somebody else made.
+    for theirs in [None, Some("{}")] {
+        let (_, kept) = install(Host::Claude, theirs, &command(), Some(&backup)).unwrap();
+        assert_eq!((kept.before.as_deref(), kept.made_folder), (theirs, false));
+    }
+    // As it was kept before folders were remembered.
+    let old: Backup = serde_json::from_str("{\"before\":null,\"after\":\"{}\"}").unwrap();
+    assert!(!old.made_folder);
+}
+
+#[test]
+fn the_registered_hook_is_found_behind_a_byte_order_mark_and_not_where_hooks_are_off() {
+    let (text, _) = install(Host::Claude, Some("\u{feff}{}"), &command(), None).unwrap();
+    assert!(text.starts_with('\u{feff}'));
+    let (program, args) = registered(Host::Claude, &text).unwrap();
+    assert_eq!((program.as_str(), args[2].as_str()), ("/opt/remit/bin/remit", "PreToolUse"));
+    for (off, expected) in [("true", true), ("false", false)] {
+        let text = text.replacen('{', &format!("{{\"disableAllHooks\": {off}, "), 1);
+        assert_eq!(switched_off(&text), expected);
+        assert_eq!(registered(Host::Claude, &text).is_none(), expected);
+    }
+    assert!(!switched_off("{"));
+    for broken in ["", "{", "[]", "{\"hooks\": []}", "{\"hooks\": {\"PreToolUse\": {}}}"] {
+        assert_eq!(registered(Host::Claude, broken), None);
+    }
 }
 
 #[test]

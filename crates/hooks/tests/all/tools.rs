@@ -150,12 +150,26 @@ fn commands_become_efforts_by_the_kernels_names() {
 }
 
 #[test]
+fn removing_what_is_not_there_is_no_effort() {
+    let t = tree();
+    assert_eq!(bash(&t, "rm -f absent; rmdir none; rm -r src/a.rs/x; unlink src/door/none"), [""; 0]);
+    assert_eq!(bash(&t, "rm -f absent alias dangling"), ["delete /shop/alias", "delete /shop/dangling"]);
+    // What comes by the same command is there by then.
+    assert_eq!(bash(&t, "touch x && rm x y"), ["create /shop/x", "delete /shop/x"]);
+    assert_eq!(
+        bash(&t, "mv src/a.rs n/x && rm -r n"),
+        ["rename /shop/src/a.rs -> /shop/n/x", "delete /shop/n"]
+    );
+    assert_eq!(bash(&t, "cp -r src new; rm new/a.rs"), ["create /shop/new", "delete /shop/new/a.rs"]);
+}
+
+#[test]
 fn without_a_home_a_tilde_is_an_error() {
     let cwd = AbsPath::root();
     let files = Files { home: None };
     assert!(Efforts::new(&files, &cwd).put("~/x").is_err());
     let mut efforts = Efforts::new(&files, &cwd);
-    efforts.command("rm ~/x /y").unwrap();
+    efforts.command("rm ~/x /usr").unwrap();
     let found = efforts.done();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].verb, Verb::Delete);

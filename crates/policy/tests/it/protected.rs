@@ -54,6 +54,22 @@ fn what_would_let_an_agent_out_cannot_be_changed() {
         ("/w/.GIT/Hooks/pre-commit", "protected.git-hooks"),
         ("/w/.Claude/SETTINGS.json", "protected.claude-settings"),
         ("/W/Remit.yaml", "protected.policy"),
+        ("/w/.codex/rules/default.rules", "protected.codex-settings"),
+        ("/w/.codex/environments/environment.toml", "protected.codex-settings"),
+        ("/w/.gemini/extensions/x/gemini-extension.json", "protected.gemini-extensions"),
+        ("/w/.gemini/.env", "protected.gemini-settings"),
+        ("/w/.gemini/policies/a.toml", "protected.gemini-settings"),
+        ("/w/.qwen/extensions/x", "protected.qwen-extensions"),
+        ("/w/.opencode/tool/x.ts", "protected.opencode-plugins"),
+        ("/w/.opencode/package.json", "protected.opencode-plugins"),
+        ("/w/.github/extensions/x/extension.mjs", "protected.copilot-hooks"),
+        ("/w/.github/copilot/settings.json", "protected.copilot-settings"),
+        ("/w/.github/lsp.json", "protected.copilot-settings"),
+        ("/w/.vscode/mcp.json", "protected.vscode-servers"),
+        ("/w/.cursor/mcp.json", "protected.cursor-settings"),
+        ("/w/.cursor/worktrees.json", "protected.cursor-settings"),
+        ("/w/.factory/settings.local.json", "protected.factory-settings"),
+        ("/w/.factory/mcp.json", "protected.factory-settings"),
     ];
     for (at, id) in cases {
         for verb in CHANGES {
@@ -88,9 +104,15 @@ fn the_rest_of_git_and_of_the_folders_may_be_changed() {
         "/w/.gitignore",
         "/w/.github/workflows/ci.yml",
         "/w/.claude/agents/a.md",
-        "/w/sub/remit.yaml",
-        "/w/sub/.orchestration/x",
-        "/elsewhere/.claude/settings.json",
+        "/w/.git/rebase-merge/git-rebase-todo",
+        "/w/.git/rebase-apply/0001",
+        "/w/.git/sequencer/todo",
+        "/w/.claude/commands/c.md",
+        "/w/.vscode/tasks.json",
+        "/w/.envrc",
+        "/w/remit.yaml.md",
+        "/w/src/opencode/plugins/x.ts",
+        "/w/src/cline/hooks/x.ts",
         "/w/hooks/x",
         "/w/config",
         "/w/settings.json",
@@ -152,4 +174,132 @@ fn the_rules_answer_stands_beside_the_protected_one() {
     let decision = ask(&policy, Verb::Write, "/w/.git/config");
     let layers: Vec<_> = decision.reasons.iter().map(|r| (r.layer, r.effect)).collect();
     assert_eq!(layers, [(Layer::Protected, Effect::Deny), (Layer::Agent, Effect::Allow)]);
+}
+
+#[test]
+fn a_policy_planted_below_or_beside_the_workspace_is_refused() {
+    let policy = open().compile();
+    for folder in ["/w/sub", "/w/a/b/c", "/elsewhere", "/"] {
+        let folder = folder.trim_end_matches('/');
+        for name in [
+            "remit.yaml",
+            "massgen-permissions.yaml",
+            "remit.yml",
+            "remit.json",
+            "massgen-permissions.yml",
+            "Remit.YAML",
+            ".orchestration/active_intents.yaml",
+            ".intentignore",
+        ] {
+            let at = format!("{folder}/{name}");
+            for verb in CHANGES {
+                assert_eq!(ask(&policy, verb, &at).effect, Effect::Deny, "{verb} {at}");
+            }
+            assert_eq!(ask_move(&policy, "/w/x", &at).effect, Effect::Deny, "{at}");
+        }
+    }
+}
+
+#[test]
+fn settings_of_agent_programs_are_closed_outside_the_workspace_too() {
+    let policy = open().compile();
+    for at in [
+        "/elsewhere/.claude/settings.json",
+        "/home/me/.claude/settings.json",
+        "/home/me/.claude.json",
+        "/home/me/.codex/config.toml",
+        "/home/me/.cursor/mcp.json",
+        "/home/me/.copilot/mcp-config.json",
+        "/home/me/.config/opencode/plugins/x.js",
+        "/home/me/Documents/Cline/Hooks/PreToolUse",
+        "/home/me/.gitconfig",
+        "/home/me/.config/git/config",
+    ] {
+        assert_eq!(ask(&policy, Verb::Create, at).effect, Effect::Deny, "{at}");
+        assert_eq!(ask_move(&policy, "/w/x", at).effect, Effect::Deny, "{at}");
+    }
+    assert_eq!(ask_move(&policy, "/home/me/.config", "/w/x").effect, Effect::Deny);
+    assert_eq!(ask(&policy, Verb::Write, "/w/.config/git/config").effect, Effect::Allow);
+}
+
+#[test]
+fn a_bare_repository_is_known_by_the_end_of_its_name() {
+    let policy = open().compile();
+    for at in ["/w/lib.git/config", "/w/lib.git/hooks/post-update", "/w/a/LIB.GIT/info/attributes"] {
+        for verb in CHANGES {
+            assert_eq!(ask(&policy, verb, at).effect, Effect::Deny, "{verb} {at}");
+        }
+    }
+    for at in ["/w/lib.git", "/w/lib.git/objects/ab/c", "/w/lib.git/HEAD", "/w/widgit/config"] {
+        assert_eq!(ask(&policy, Verb::Create, at).effect, Effect::Allow, "{at}");
+    }
+    assert_eq!(ask_move(&policy, "/w/x", "/w/lib.git").effect, Effect::Deny);
+}
+
+#[test]
+fn a_git_folder_under_another_name_is_protected_as_a_dot_git_is() {
+    let policy = open().git_dir("/w/.bare").compile();
+    for at in [
+        "/w/.bare/hooks/pre-commit",
+        "/w/.bare/config",
+        "/w/.bare/config.lock",
+        "/w/.bare/info/attributes",
+        "/w/.BARE/modules/sub/hooks/x",
+        "/w/.bare/worktrees/x/gitdir",
+    ] {
+        for verb in CHANGES {
+            assert_eq!(ask(&policy, verb, at).effect, Effect::Deny, "{verb} {at}");
+        }
+    }
+    for at in ["/w/.bare/objects/ab/c", "/w/.bare/refs/heads/main", "/w/.bare/index", "/w/.barely/config"] {
+        assert_eq!(ask(&policy, Verb::Write, at).effect, Effect::Allow, "{at}");
+    }
+    for end in ["/w/.bare", "/w"] {
+        assert_eq!(ask_move(&policy, end, "/x/y").effect, Effect::Deny, "{end}");
+    }
+}
+
+#[test]
+fn a_hook_that_git_is_told_to_run_from_the_work_tree_is_closed() {
+    let policy = open().protected("/w/src/.husky", "protected.git-hooks").compile();
+    for at in ["/w/src/.husky", "/w/src/.husky/pre-commit", "/w/SRC/.Husky/_/h"] {
+        for verb in CHANGES {
+            let decision = ask(&policy, verb, at);
+            let rule = decision.deciding().and_then(|reason| reason.rule.clone()).unwrap();
+            assert_eq!((decision.effect, &*rule.id), (Effect::Deny, "protected.git-hooks"), "{verb} {at}");
+        }
+        assert_eq!(ask(&policy, Verb::Read, at).effect, Effect::Allow);
+    }
+    assert_eq!(ask_move(&policy, "/w/src", "/w/lib").effect, Effect::Deny);
+    assert_eq!(ask_move(&policy, "/w/lib", "/w/src").effect, Effect::Deny);
+    assert_eq!(ask(&policy, Verb::Write, "/w/src/a.rs").effect, Effect::Allow);
+    assert_ne!(policy.digest(), open().compile().digest());
+}
+
+#[test]
+fn names_are_free_in_the_sessions_private_folders_and_nowhere_else() {
+    let team = open().own("/tmp/shared all").private("/tmp").private("/home/agent");
+    let policy = team.protected("/tmp/hooks", "protected.git-hooks").sealed("/tmp/state").compile();
+    for at in ["/home/agent/.claude/settings.json", "/tmp/t/remit.yaml", "/tmp/t/.git/config", "/tmp/.git"] {
+        assert_eq!(ask(&policy, Verb::Create, at).effect, Effect::Allow, "{at}");
+    }
+    for at in [
+        "/tmp/shared/x/remit.yaml",
+        "/tmp/shared/.claude/settings.json",
+        "/tmp/hooks/pre-commit",
+        "/tmp/state/x",
+        "/tmpx/remit.yaml",
+        "/TMP/remit.yaml",
+        "/home/agents/.mcp.json",
+    ] {
+        assert_eq!(ask(&policy, Verb::Create, at).effect, Effect::Deny, "{at}");
+    }
+    assert_eq!(ask_move(&policy, "/tmp/t/.mcp.json", "/w/.mcp.json").effect, Effect::Deny);
+}
+
+#[test]
+fn a_workspace_below_a_private_folder_is_not_private() {
+    let policy = open().private("/w").private("/").compile();
+    assert_eq!(ask(&policy, Verb::Create, "/w/sub/remit.yaml").effect, Effect::Deny);
+    assert_eq!(ask(&policy, Verb::Create, "/w/.git/hooks/x").effect, Effect::Deny);
 }

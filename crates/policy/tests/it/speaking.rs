@@ -1,6 +1,6 @@
 //! What is said: errors and notes with their places, explanations and what would change an answer.
 
-use crate::team::{AGENT, Team, action, may, path, why};
+use crate::team::{AGENT, Team, action, ask, may, path, why};
 use remit_core::{Effect, Layer, Object, Verb};
 use remit_policy::source::{ApprovalSource, AskMode, RequestSource};
 use remit_policy::{Facts, Fate, explain};
@@ -74,6 +74,26 @@ fn an_agent_has_a_name_that_can_be_recorded() {
     let mut team = Team::new();
     team.agent("two words");
     assert_eq!(team.errors(), ["bad-agent-name"]);
+}
+
+#[test]
+fn a_name_cannot_turn_the_writing_of_a_message_or_move_the_cursor() {
+    let hostile = "\u{202e}\u{1b}c\u{200f}";
+    let mut team =
+        Team::new().own(&format!("{hostile}/** write")).global_for("x none", &[&format!("{hostile}x")]);
+    team.agent(hostile);
+    let named = team.text(hostile);
+    team.agent(AGENT).roles.push(named.clone());
+    team.agent(AGENT).base_workspace = Some(team.text(&format!("{hostile}*")));
+    let found = team.try_compile().unwrap_err();
+    assert_eq!(found.len(), 4, "{found:#?}");
+    let clean = Team::new().own("src/a all").own(&format!("src/{hostile} read")).compile();
+    let told = ask(&clean, Verb::Write, format!("/w/src/{hostile}")).deciding().unwrap().to_string();
+    let words = found.iter().flat_map(|f| [Some(&f.message), f.help.as_ref()]).flatten();
+    for text in words.chain([&told]) {
+        assert!(text.chars().all(|c| !c.is_control() && !('\u{2000}'..'\u{2070}').contains(&c)), "{text:?}");
+    }
+    assert!(told.contains("u{202e}"), "{told}");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use remit_core::{
 };
 use remit_policy::source::{AgentSource, At, AuditSource, Base, For, Intents, RuleSource, Sandbox};
 use remit_policy::{
-    Access, BaseRule, Compiled, Explanation, Facts, Policy, PolicySource, World, decide, explain,
+    Access, BaseRule, Compiled, Explanation, Facts, Policy, PolicySource, ProtectedPath, World, decide,
+    explain,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,6 +47,9 @@ impl Team {
             home: path("/home/me"),
             base: Vec::new(),
             sealed: Vec::new(),
+            protected: Vec::new(),
+            git_dirs: Vec::new(),
+            private: Vec::new(),
             single_files: BTreeSet::new(),
         };
         let mut team = Self { source, world, line: 0 };
@@ -171,6 +175,22 @@ impl Team {
 
     pub(crate) fn sealed(mut self, at: &str) -> Self {
         self.world.sealed.push(path(at));
+        self
+    }
+
+    pub(crate) fn protected(mut self, at: &str, id: &str) -> Self {
+        let words = "what git runs by itself".into();
+        self.world.protected.push(ProtectedPath { path: path(at), id: id.into(), words });
+        self
+    }
+
+    pub(crate) fn git_dir(mut self, at: &str) -> Self {
+        self.world.git_dirs.push(path(at));
+        self
+    }
+
+    pub(crate) fn private(mut self, at: &str) -> Self {
+        self.world.private.push(path(at));
         self
     }
 

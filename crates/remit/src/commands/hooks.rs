@@ -69,15 +69,19 @@ impl Installation {
     }
 
     fn write(&self, seen: Option<&str>, new: Option<&str>) -> Result<(), Failure> {
-        let written = file::replace(&self.settings, seen, new);
-        written.map_err(|e| Failure::because(Exit::Io, "the settings cannot be written", &e))
+        file::replace(&self.settings, seen, new).map_err(|e| self.unwritten(&e))
+    }
+
+    fn unwritten(&self, error: &file::FileError) -> Failure {
+        Failure::because(Exit::Io, "the settings cannot be written", error)
     }
 
     fn install(&self) -> Result<Exit, Failure> {
         let text = self.text()?;
-        let (new, backup) =
+        let (new, mut backup) =
             install::install(self.host, text.as_deref(), &self.command, self.kept()?.as_ref())
                 .map_err(|e| self.malformed(&e))?;
+        backup.made_folder |= !file::has_folder(&self.settings).map_err(|e| self.unwritten(&e))?;
         let kept = serde_json::to_string(&backup)
             .map_err(|e| Failure::because(Exit::Io, "the backup cannot be written", &e))?;
         let seen = file::read(&self.backup)
@@ -90,11 +94,6 @@ impl Installation {
             report::say(&format!("{OK}ok{OK:#}  {shown} has the hooks already\n"))?;
             return Ok(Exit::Yes);
         }
-        if let Some(folder) = self.settings.parent() {
-            std::fs::create_dir_all(folder).map_err(|e| {
-                Failure::because(Exit::Io, format!("`{}` cannot be made", folder.display()), &e)
-            })?;
-        }
         self.write(text.as_deref(), Some(&new))?;
         self.record("installed")?;
         report::say(&format!("{OK}ok{OK:#}  {shown} asks remit before every tool call\n"))?;
@@ -106,8 +105,9 @@ impl Installation {
 
     fn uninstall(&self) -> Result<Exit, Failure> {
         let text = self.text()?;
-        let removal = install::uninstall(self.host, text.as_deref(), self.kept()?.as_ref())
-            .map_err(|e| self.malformed(&e))?;
+        let kept = self.kept()?;
+        let removal =
+            install::uninstall(self.host, text.as_deref(), kept.as_ref()).map_err(|e| self.malformed(&e))?;
         let shown = self.settings.display();
         match removal {
             Removal::Unchanged => report::say(&format!("{OK}ok{OK:#}  {shown} has no hooks of remit\n"))?,
@@ -118,6 +118,9 @@ impl Installation {
             }
             Removal::Delete => {
                 self.write(text.as_deref(), None)?;
+                if kept.is_some_and(|backup| backup.made_folder) {
+                    file::remove_empty_folder(&self.settings).map_err(|e| self.unwritten(&e))?;
+                }
                 self.record("removed")?;
                 report::say(&format!("{OK}ok{OK:#}  {shown} was remit's alone, and is gone\n"))?;
             }
@@ -234,9 +237,11 @@ pub(crate) fn send_canary(
     environment: &[(OsString, OsString)],
 ) -> Result<Tested, Failure> {
     let Some((program, arguments)) = install::registered(host, settings) else {
-        return Ok(Tested::Passed(
-            "no hook of remit is registered for the event before a tool call".to_owned(),
-        ));
+        let why = match install::switched_off(settings) {
+            true => "hooks are switched off by `disableAllHooks`",
+            false => "no hook of remit is registered for the event before a tool call",
+        };
+        return Ok(Tested::Passed(why.to_owned()));
     };
     let payload =
         canary(host, root).map_err(|e| Failure::because(Exit::Config, "the test call cannot be made", &e))?;

@@ -107,7 +107,10 @@ impl<'a> Filter<'a> {
             && self.event.is_none_or(|e| record.event == e)
             && self.path.as_deref().is_none_or(|p| below(&record.path, p) || below(&record.to, p))
             && self.args.rule.as_deref().is_none_or(|r| {
-                [&record.rule, &record.rule_at, &record.rule_id].into_iter().flatten().any(|had| had.starts_with(r))
+                [&record.rule, &record.rule_at, &record.rule_id]
+                    .into_iter()
+                    .flatten()
+                    .any(|had| had.starts_with(r))
             })
             && self.since.as_deref().is_none_or(|s| record.time.to_string().as_str() >= s)
     }
@@ -122,7 +125,7 @@ fn since(text: &str) -> Result<String, Failure> {
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         return Ok(remit_ledger::Time::from(time).to_string());
     }
-    let (number, unit) = text.split_at(text.len().saturating_sub(1));
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
     let number: i64 = number.parse().map_err(|_| wrong())?;
     let seconds = match unit {
         "s" => 1,

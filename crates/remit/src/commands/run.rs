@@ -1,7 +1,7 @@
 //! `remit run`: one governed session in this terminal.
 
 use crate::cli::RunArgs;
-use crate::report::{self, DIM, Failure};
+use crate::report::{self, DIM, Failure, WAIT};
 use remit_core::exit::by_signal;
 use remit_core::{AbsPath, Exit};
 use remit_hooks::{Command, Host, install::settings_json};
@@ -9,16 +9,14 @@ use remit_sandbox::launch::{ChildExit, WindowSize};
 use remit_sandbox::pty;
 use remit_session::choose::{Chosen, choose};
 use remit_session::environment::Environment;
-use remit_session::holder::{self, HookFile, INNER_REMIT};
+use remit_session::holder::{self, HookFile, INNER_REMIT, Session};
 use remit_session::workspace::Workspace;
 use std::io::IsTerminal;
 
-/// Runs the session; answers with the child's code, 128+n for a signal.
+/// Runs the session; answers with the child's code, 128+n for a signal, 125 if it never started.
 pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failure> {
-    let workspace = Workspace::open(&environment.cwd, environment)?;
-    let chosen = choose(&workspace, args.agent.as_deref(), &args.command)?;
-    let hooks = if args.no_hooks { None } else { hook_file(&workspace, &chosen)? };
-    let session = holder::start(&workspace, &chosen, hooks.as_ref(), terminal_size())?;
+    // A program may end with any code: only this one says that there was none.
+    let session = start(args, environment).map_err(|failure| failure.ends(Exit::NeverStarted))?;
     // What is held from the start only is in the session's first record; what is not held at all is said.
     for note in session.notes.iter().filter(|n| n.starts_with("not held")) {
         report::talk(&format!("{DIM}remit: {note}{DIM:#}\n"));
@@ -27,7 +25,11 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failu
         pty::relay(session.running(), &std::io::stdin(), &std::io::stdout())
             .map_err(|e| Failure::because(Exit::Io, "the terminal cannot be relayed", &e))?;
     }
-    match session.finish()? {
+    let ended = session.finish().map_err(|e| {
+        Failure::because(Exit::Io, "the program has ended, but its last records cannot be written", &e)
+            .hint("`remit verify` says what the ledger holds")
+    })?;
+    match ended {
         ChildExit::Code(code) => Ok(code),
         ChildExit::Signal(signal) => Ok(by_signal(signal)),
         ChildExit::Lost => Err(Failure::new(
@@ -37,10 +39,26 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failu
     }
 }
 
-/// A terminal of the session's own, if this is a terminal on both sides.
+fn start(args: &RunArgs, environment: &Environment) -> Result<Session, Failure> {
+    let workspace = Workspace::open(&environment.cwd, environment)?;
+    let chosen = choose(&workspace, args.agent.as_deref(), &args.command)?;
+    let hooks = if args.no_hooks { None } else { hook_file(&workspace, &chosen)? };
+    let session = holder::start(&workspace, &chosen, hooks.as_ref(), terminal_size())?;
+    if session.elsewhere {
+        report::talk(&format!(
+            "{WAIT}remit: {} may see nothing of this folder, so it starts in its own home{WAIT:#}\n",
+            chosen.agent
+        ));
+    }
+    Ok(session)
+}
+
+/// A terminal of the session's own, if this is a terminal on both sides. One that does not know its size is a
+/// terminal, too: the program inside must not get hold of it.
 fn terminal_size() -> Option<WindowSize> {
     let both = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    both.then(|| pty::window_size(std::io::stdin())).flatten()
+    let usual = WindowSize { rows: 24, columns: 80 };
+    both.then(|| pty::window_size(std::io::stdin()).unwrap_or(usual))
 }
 
 fn hook_file(workspace: &Workspace, chosen: &Chosen) -> Result<Option<HookFile>, Failure> {

@@ -2,9 +2,11 @@
 //! judged object. The calls that take a descriptor stop here too, for one that is open for reading is enough.
 
 use super::caller::Caller;
+use super::open::MODES;
 use super::place::{Object, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
 use super::resolve::{Links, target};
+use super::serve::Gate;
 use super::table::{Call, Family};
 use crate::sys;
 use remit_core::Verb;
@@ -100,11 +102,14 @@ impl Aim {
         }
         let (end, standing) = (End::of(&object, &asked), object.standing);
         // To hold a file open for writing is no right to change what else it carries.
-        let standing = match (standing, &what) {
-            (Standing::Held, What::Length(_)) => Standing::Held,
-            (Standing::Held, _) => Standing::Named,
-            (other, _) => other,
+        let standing = match &what {
+            What::Length(_) => object.standing_for(OFlags::WRONLY),
+            _ => standing,
         };
+        // Its mode is what it is known by, and another session's cover stands on it.
+        if object.is_placeholder() {
+            return Err(Errno::BUSY);
+        }
         let deed = Deed::Change(Change { object, what });
         Ok(Plan { verb: Verb::Write, syscall: call.1, end, to: None, standing, deed }.into())
     }
@@ -131,7 +136,11 @@ fn mode(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         // The older call has no flags.
         _ => (Aim::at(a, b, AtFlags::empty())?, c),
     };
-    aim.plan(caller, call, |_| Ok(What::Mode(mode as u32 & 0o7777)))
+    aim.plan(caller, call, |object| {
+        // A folder may pass its group on; for files see the modes of new ones.
+        let bits = if object.is_folder() { MODES | libc::S_ISGID } else { MODES };
+        Ok(What::Mode(mode as u32 & bits))
+    })
 }
 
 fn owner(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
@@ -227,14 +236,27 @@ fn attribute(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
 }
 
 impl Change {
-    /// Does it.
-    pub(super) fn perform(self, caller: &Caller<'_>) -> Reply {
+    /// Whether it cuts a file.
+    pub(super) fn cuts(&self) -> bool {
+        matches!(self.what, What::Length(_))
+    }
+
+    /// Cuts the file. `None`: it must wait until another process has given up its lease.
+    pub(super) fn cut(&self, gate: &Gate) -> Option<Reply> {
+        let What::Length(length) = self.what else { return Some(Reply::Error(Errno::INVAL)) };
+        let opened = self.object.reopen(gate, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
+        match opened {
+            Err(Errno::AGAIN) => None,
+            other => Some(other.and_then(|file| ftruncate(file, length)).into()),
+        }
+    }
+
+    /// Does anything else.
+    pub(super) fn perform(self) -> Reply {
         let Change { object, what } = self;
         let here = || format!("/proc/self/fd/{}", object.fd.as_raw_fd());
         match what {
-            What::Length(length) => object
-                .reopen(caller.gate(), OFlags::WRONLY, Mode::empty())
-                .and_then(|file| ftruncate(file, length)),
+            What::Length(_) => Err(Errno::INVAL),
             What::Mode(mode) => sys::change_mode(object.fd.as_fd(), mode),
             What::Owner(user, group) => chownat(&object.fd, c"", user, group, AtFlags::EMPTY_PATH)
                 // An owner that the session does not have at all is one that it may not give.

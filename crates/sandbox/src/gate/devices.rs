@@ -49,6 +49,11 @@ pub(super) fn is_harmless(device: Dev) -> bool {
     DEVICES.iter().any(|row| row.major.contains(&major) && row.minor.contains(&minor))
 }
 
+/// Whether a character device is the program's side of a pseudoterminal.
+pub(crate) fn is_pseudoterminal(device: Dev) -> bool {
+    (136..=143).contains(&major(device))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +63,7 @@ mod tests {
     fn terminals_pass_and_disks_and_memory_do_not() {
         assert!(is_harmless(makedev(1, 3)) && is_harmless(makedev(5, 0)) && is_harmless(makedev(136, 7)));
         assert!(!is_harmless(makedev(1, 1)) && !is_harmless(makedev(5, 1)) && !is_harmless(makedev(8, 0)));
+        assert!(is_pseudoterminal(makedev(136, 0)) && !is_pseudoterminal(makedev(5, 2)));
         assert_eq!(device_rules().len(), DEVICES.len());
         assert!(device_rules().iter().all(|path| path.starts_with("/dev/")));
     }

@@ -2,17 +2,19 @@
 //! authority, and done on the caller's behalf by descriptor and last name, never by the caller's string.
 //!
 //! `table` says what becomes of each call, `filter` makes the kernel's program from it, `serve` receives,
-//! `plan` and the families (`open`, `names`, `attributes`) say what is asked and do it, `resolve` and
-//! `proc_walk` find the place, `caller` reads what belongs to the caller, `subtree` looks below a moving folder.
+//! `plan` and the families (`open`, `names`, `attributes`, `bind`) say what is asked and do it, `waiting` does what
+//! must wait for another process, `resolve` and `proc_walk` find the place, `mounts` says whether it is the
+//! session's, `caller` reads what belongs to the caller, `subtree` looks below a moving folder.
 
 mod attributes;
+mod bind;
 mod caller;
 mod devices;
 mod filter;
+mod mounts;
 mod names;
 mod notify;
 mod open;
-mod pipes;
 mod place;
 mod plan;
 mod proc_walk;
@@ -20,8 +22,10 @@ mod resolve;
 mod serve;
 mod subtree;
 mod table;
+mod waiting;
 
 pub use devices::device_rules;
+pub(crate) use devices::is_pseudoterminal;
 pub use filter::program;
 pub use serve::Gate;
 

@@ -1,6 +1,7 @@
 //! Making, removing, linking and moving names.
 
 use super::caller::Caller;
+use super::open::MODES;
 use super::place::{Last, Object, Place, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
 use super::resolve::{Links, resolve, target};
@@ -49,7 +50,7 @@ fn planned(call: &Call, verb: Verb, end: End, standing: Standing, naming: Naming
 }
 
 /// The place of a name that must be free.
-fn free(caller: &Caller<'_>, base: i32, path: &[u8], folder: bool) -> Result<Place, Errno> {
+pub(super) fn free(caller: &Caller<'_>, base: i32, path: &[u8], folder: bool) -> Result<Place, Errno> {
     let place = resolve(caller, base, path, Links::Name)?;
     if place.object.is_some() {
         return Err(Errno::EXIST);
@@ -65,7 +66,7 @@ fn make_folder(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     };
     let path = caller.string(path)?;
     let place = free(caller, base, &path, true)?;
-    let mode = mode as u32 & 0o7777;
+    let mode = mode as u32 & MODES;
     let mask = Mode::from_bits_retain(caller.umask(mode)?);
     let end = End { is_folder: true, ..End::at(&place, &path) };
     let standing = place.standing;
@@ -88,7 +89,7 @@ fn make_node(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     };
     let path = caller.string(path)?;
     let place = free(caller, base, &path, false)?;
-    let mode = mode as u32 & 0o7777;
+    let mode = mode as u32 & MODES;
     let mask = Mode::from_bits_retain(caller.umask(mode)?);
     let (end, standing) = (End::at(&place, &path), place.standing);
     let naming = Naming::Node { place, kind, mode: Mode::from_bits_retain(mode), mask };
@@ -137,6 +138,7 @@ fn remove(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         Some(object) if folder && !object.is_folder() => return Err(Errno::NOTDIR),
         Some(object) if !folder && object.is_folder() => return Err(Errno::ISDIR),
         Some(_) if !folder && place.slash => return Err(Errno::NOTDIR),
+        Some(object) if object.is_placeholder() => return Err(Errno::BUSY),
         Some(_) => {}
     }
     let (end, standing) = (End::at(&place, &path), place.standing);
@@ -188,23 +190,29 @@ fn link_object(
     if object.is_folder() {
         return Err(Errno::PERM);
     }
-    let (from, to, standing) = (End::of(&object, old), End::at(&place, new), place.standing);
-    let nameless = object.standing == Standing::Nameless;
+    let (from, to) = (End::of(&object, old), End::at(&place, new));
+    let (nameless, standing) = (object.standing == Standing::Nameless, place.standing);
+    let both = either(object.standing, standing);
     let naming = Naming::Link { object, place };
     // A file without a name gets its first.
     if nameless {
         return Ok(planned(call, Verb::Create, to, standing, naming));
     }
-    Ok(second_name(call, from, Some(to), standing, naming))
+    Ok(second_name(call, from, Some(to), both, naming))
 }
 
 fn second_name(call: &Call, end: End, to: Option<End>, standing: Standing, naming: Naming) -> Planned {
     Plan { verb: Verb::Rename, syscall: call.1, end, to, standing, deed: Deed::Name(Box::new(naming)) }.into()
 }
 
-/// What lies on `/proc` at either end is refused by the kernel.
+/// What lies on `/proc` at either end is refused by the kernel, and what is no part of the tree by the gate.
 fn either(one: Standing, other: Standing) -> Standing {
-    if one == Standing::Proc { one } else { other }
+    let rank = |standing| match standing {
+        Standing::Proc => 2,
+        Standing::Outside => 1,
+        Standing::Named | Standing::Nameless | Standing::Held => 0,
+    };
+    if rank(other) > rank(one) { other } else { one }
 }
 
 fn rename(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
@@ -254,6 +262,10 @@ fn check_rename(from: &Place, to: &Place, swaps: bool, keeps: bool) -> Result<()
     }
     if !source.is_folder() && (from.slash || (!swaps && to.slash)) {
         return Err(Errno::NOTDIR);
+    }
+    // Another session's cover stands on it, and would go with it.
+    if from.path != to.path && [&from.object, &to.object].into_iter().flatten().any(Object::is_placeholder) {
+        return Err(Errno::BUSY);
     }
     if from.path != to.path {
         if source.is_folder() && from.path.covers(&to.path) {

@@ -5,11 +5,13 @@ use super::devices;
 use super::place::{Object, Place, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
 use super::resolve::{Links, resolve};
+use super::serve::Gate;
 use super::table::Call;
 use remit_core::Verb;
-use rustix::fs::{FileType, Mode, OFlags, openat};
+use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, openat};
 use rustix::io::Errno;
 use rustix::process::umask;
+use std::os::fd::OwnedFd;
 
 /// How a file is opened.
 #[derive(Debug)]
@@ -23,8 +25,6 @@ pub(super) struct Opening {
 pub(super) enum How {
     /// One that exists.
     Existing(Object),
-    /// A pipe that exists; opening it for writing waits for a reader.
-    Pipe(Object),
     /// One that is made.
     New {
         /// Where.
@@ -48,6 +48,13 @@ pub(super) enum How {
 /// The bit that distinguishes `O_TMPFILE` from `O_DIRECTORY`.
 const UNNAMED: OFlags = OFlags::TMPFILE.difference(OFlags::DIRECTORY);
 
+/// Flags that an open file keeps and that can be set anew.
+const KEPT: OFlags = OFlags::APPEND.union(OFlags::DIRECT).union(OFlags::NOATIME).union(OFlags::SYNC);
+
+/// The bits of a new file's mode. No session leaves a program behind that runs as its owner, or as its group: the
+/// session's rules end with it, and others start such programs.
+pub(super) const MODES: u32 = 0o1777;
+
 /// Flags that are spent once the file has been found.
 const SPENT: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::NOFOLLOW);
 
@@ -66,7 +73,7 @@ fn arguments(caller: &Caller<'_>, call: &Call) -> Result<Arguments, Errno> {
         libc::SYS_creat => (libc::AT_FDCWD, a, OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC, b),
         _ => (a as i32, b, OFlags::from_bits_retain(c as u32), d),
     };
-    Ok(Arguments { base, path: caller.string(path)?, flags, mode: mode as u32 & 0o7777 })
+    Ok(Arguments { base, path: caller.string(path)?, flags, mode: mode as u32 & MODES })
 }
 
 /// Plans `open`, `openat`, `creat`.
@@ -133,11 +140,8 @@ fn existing(call: &Call, place: Place, path: &[u8], flags: OFlags) -> Result<Pla
     if object.standing == Standing::Proc || !(writes(flags) || flags.contains(OFlags::TRUNC)) {
         return Ok(Planned::Now(Reply::Continue));
     }
-    let waits = object.kind() == FileType::Fifo
-        && flags & OFlags::ACCMODE == OFlags::WRONLY
-        && !flags.contains(OFlags::NONBLOCK);
-    let (end, standing) = (End::of(&object, path), object.standing);
-    let how = if waits { How::Pipe(object) } else { How::Existing(object) };
+    let (end, standing) = (End::of(&object, path), object.standing_for(flags));
+    let how = How::Existing(object);
     Ok(opening(call, Verb::Write, end, standing, Opening { how, flags }))
 }
 
@@ -150,11 +154,10 @@ fn writes(flags: OFlags) -> bool {
 }
 
 impl Opening {
-    /// Opens. `None`: another has made the file since; all must be asked anew.
-    pub(super) fn perform(self, caller: &Caller<'_>) -> Option<Reply> {
-        let gate = caller.gate();
+    /// Makes the file and opens it. `None`: another has made it since; all must be asked anew.
+    pub(super) fn make(&self, gate: &Gate) -> Option<Reply> {
         let done = match &self.how {
-            How::Existing(object) | How::Pipe(object) => object.reopen(gate, self.found(), Mode::empty()),
+            How::Existing(_) => Err(Errno::INVAL),
             How::Unnamed { folder, mode, mask } => {
                 umask(*mask);
                 folder.reopen(gate, self.flags.difference(OFlags::NOFOLLOW), *mode)
@@ -169,14 +172,42 @@ impl Opening {
                 made
             }
         };
-        Some(match done {
-            Ok(file) => Reply::File { file, close_on_exec: self.flags.contains(OFlags::CLOEXEC) },
-            Err(error) => Reply::Error(error),
-        })
+        Some(self.reply(done))
     }
 
-    /// The flags for a file that has been found.
-    pub(super) fn found(&self) -> OFlags {
-        self.flags.difference(SPENT) | OFlags::NOCTTY
+    /// Opens the file that exists. `None`: the caller must wait, for the reader of a pipe or until another process
+    /// has given up its lease.
+    pub(super) fn open(&self, gate: &Gate) -> Option<Reply> {
+        let How::Existing(object) = &self.how else { return self.make(gate) };
+        let flags = self.flags.difference(SPENT) | OFlags::NOCTTY;
+        let waits = !flags.contains(OFlags::NONBLOCK)
+            && match object.kind() {
+                FileType::RegularFile => true,
+                FileType::Fifo => flags & OFlags::ACCMODE == OFlags::WRONLY,
+                _ => false,
+            };
+        if !waits {
+            return Some(self.reply(object.reopen(gate, flags, Mode::empty())));
+        }
+        let opened = object.reopen(gate, flags | OFlags::NONBLOCK, Mode::empty()).and_then(|file| {
+            fcntl_setfl(&file, flags & KEPT)?;
+            Ok(file)
+        });
+        match opened {
+            Err(Errno::NXIO | Errno::AGAIN) => None,
+            other => Some(self.reply(other)),
+        }
+    }
+
+    /// Whether a file that exists is opened for reading, too.
+    pub(super) fn reads(&self) -> bool {
+        matches!(self.how, How::Existing(_)) && self.flags & OFlags::ACCMODE != OFlags::WRONLY
+    }
+
+    fn reply(&self, done: Result<OwnedFd, Errno>) -> Reply {
+        match done {
+            Ok(file) => Reply::File { file, close_on_exec: self.flags.contains(OFlags::CLOEXEC) },
+            Err(error) => Reply::Error(error),
+        }
     }
 }

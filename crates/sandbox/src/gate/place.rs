@@ -1,14 +1,24 @@
 //! A resolved path: the folder, the last name, what has it, and what the kernel calls it.
 
 use super::serve::Gate;
+use crate::placeholders;
 use remit_core::AbsPath;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, StatxFlags, fstat, openat, statat, statx};
 use rustix::io::Errno;
 use rustix::path::DecInt;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// What the kernel writes after the name of something that has lost it.
 const LOST: &[u8] = b" (deleted)";
+
+/// Files in memory are named so, though they have no name in any tree.
+const MEMORY: &[u8] = b"/memfd:";
+
+/// What stands before the name of something that is in no tree of the session's. No rule is about it.
+const OUTSIDE: &[u8] = b"/(outside the session)";
+
+/// The flags of a question about a descriptor itself.
+pub(super) const AT_ITSELF: AtFlags = AtFlags::EMPTY_PATH;
 
 /// The last component of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +40,53 @@ pub(super) enum Standing {
     Named,
     /// It is a pipe, a socket, memory, or a file that has lost its last name.
     Nameless,
-    /// The caller has it open for writing already.
+    /// It was opened outside and is not in the session's tree, whatever it is called there: nothing but what
+    /// its descriptor gives may be done with it.
+    Outside,
+    /// The caller has it open already for what it asks.
     Held,
     /// It is the kernel's: on `/proc`.
     Proc,
+}
+
+/// Where a descriptor leads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin {
+    mount: Option<u64>,
+    /// Whether it is on the session's `/proc`.
+    pub(super) on_proc: bool,
+    links: u32,
+}
+
+impl Origin {
+    /// Asks the kernel.
+    pub(super) fn of(gate: &Gate, fd: impl AsFd) -> Result<Self, Errno> {
+        let stat = statx(fd, c"", AT_ITSELF, StatxFlags::NLINK | StatxFlags::MNT_ID)?;
+        let mount = (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id);
+        let on_proc = (stat.stx_dev_major, stat.stx_dev_minor) == gate.device_of_proc();
+        Ok(Self { mount, on_proc, links: stat.stx_nlink })
+    }
+
+    /// Whether it leads into the session's tree, for something of this name of the kernel's.
+    fn is_inside(self, gate: &Gate, name: &[u8]) -> bool {
+        self.mount.is_some_and(|mount| gate.mounts().has(mount, name))
+    }
+
+    /// The path and the standing of names in this folder. `ENOENT`: it has been removed; `ENOTDIR`: it is none.
+    pub(super) fn folder(self, gate: &Gate, folder: &OwnedFd) -> Result<(AbsPath, Standing), Errno> {
+        let name = name_of(gate, folder)?;
+        if !name.starts_with(b"/") {
+            return Err(Errno::NOTDIR);
+        }
+        if self.links == 0 && name.ends_with(LOST) {
+            return Err(Errno::NOENT);
+        }
+        match (self.is_inside(gate, &name), self.on_proc) {
+            (false, _) => Ok((outside(&name)?, Standing::Outside)),
+            (true, true) => Ok((path(&name)?, Standing::Proc)),
+            (true, false) => Ok((path(&name)?, Standing::Named)),
+        }
+    }
 }
 
 /// Something that exists.
@@ -47,18 +100,33 @@ pub(super) struct Object {
     pub(super) path: AbsPath,
     /// Whether it is to be judged.
     pub(super) standing: Standing,
+    /// What the caller's own descriptor, through which it was found, gives; none for anything else.
+    pub(super) held: Option<OFlags>,
 }
 
 impl Object {
+    /// What has a name in a folder of this standing.
+    pub(super) fn named(fd: OwnedFd, path: AbsPath, standing: Standing) -> Result<Self, Errno> {
+        Ok(Self { stat: fstat(&fd)?, fd, path, standing, held: None })
+    }
+
     /// Takes what is behind a descriptor, and names it.
     pub(super) fn of(gate: &Gate, fd: OwnedFd) -> Result<Self, Errno> {
-        let stat = fstat(&fd)?;
+        let (stat, origin) = (fstat(&fd)?, Origin::of(gate, &fd)?);
         let name = name_of(gate, &fd)?;
-        if is_proc(&fd)? {
-            return Ok(Self { fd, stat, path: path(&name)?, standing: Standing::Proc });
+        let object = |path, standing| Ok(Self { fd, stat, path, standing, held: None });
+        let lost = stat.st_nlink == 0 && name.ends_with(LOST);
+        if !name.starts_with(b"/") || (lost && name.starts_with(MEMORY)) {
+            return object(AbsPath::root(), Standing::Nameless);
         }
-        if !name.starts_with(b"/") || (stat.st_nlink == 0 && name.ends_with(LOST)) {
-            return Ok(Self { fd, stat, path: AbsPath::root(), standing: Standing::Nameless });
+        if !origin.is_inside(gate, &name) {
+            return object(outside(&name)?, Standing::Outside);
+        }
+        if origin.on_proc {
+            return object(path(&name)?, Standing::Proc);
+        }
+        if lost {
+            return object(AbsPath::root(), Standing::Nameless);
         }
         let path = match name.strip_suffix(LOST) {
             // Either the words are part of its name, or it has lost this name but has another, as a temporary
@@ -66,7 +134,22 @@ impl Object {
             Some(former) if !has_name(&stat, &name) => path(former)?,
             _ => path(&name)?,
         };
-        Ok(Self { fd, stat, path, standing: Standing::Named })
+        object(path, Standing::Named)
+    }
+
+    /// How it stands to a caller that wants to open it with these access bits: what its own descriptor gives, it
+    /// may have again.
+    pub(super) fn standing_for(&self, flags: OFlags) -> Standing {
+        let both = OFlags::RDWR;
+        let holds = |held: OFlags| {
+            held & OFlags::ACCMODE == both || held & OFlags::ACCMODE == flags & OFlags::ACCMODE
+        };
+        match self.held {
+            // Cutting needs a descriptor that writes, even where the new one is only to be read.
+            Some(held) if held.contains(OFlags::PATH) || !held.intersects(OFlags::ACCMODE) => self.standing,
+            Some(held) if holds(held) => Standing::Held,
+            _ => self.standing,
+        }
     }
 
     /// What kind of thing it is.
@@ -77,6 +160,11 @@ impl Object {
     /// Whether it is a folder.
     pub(super) fn is_folder(&self) -> bool {
         self.kind() == FileType::Directory
+    }
+
+    /// Whether it stands in for a path that some session may not see.
+    pub(super) fn is_placeholder(&self) -> bool {
+        placeholders::is_marked(self.stat.st_mode)
     }
 
     /// Opens it anew; the flags must not ask for creation.
@@ -132,17 +220,9 @@ pub(super) fn name_of(gate: &Gate, fd: impl AsFd) -> Result<Vec<u8>, Errno> {
     Ok(name.into_bytes())
 }
 
-/// The path of a folder in which names are to be looked up. `ENOENT`: it has been removed;
-/// `ENOTDIR`: it is none.
-pub(super) fn path_of_folder(gate: &Gate, folder: &OwnedFd) -> Result<AbsPath, Errno> {
-    let name = name_of(gate, folder)?;
-    if !name.starts_with(b"/") {
-        return Err(Errno::NOTDIR);
-    }
-    if name.ends_with(LOST) && fstat(folder)?.st_nlink == 0 {
-        return Err(Errno::NOENT);
-    }
-    path(&name)
+/// A path that says that a name of the kernel's is not one of the session's tree.
+fn outside(name: &[u8]) -> Result<AbsPath, Errno> {
+    path(&[OUTSIDE, name].concat())
 }
 
 /// A name of the kernel's as a path.
@@ -160,11 +240,6 @@ fn refusal(error: remit_core::PathError) -> Errno {
         remit_core::PathError::TooLong => Errno::NAMETOOLONG,
         _ => Errno::ACCESS,
     }
-}
-
-/// Whether a file system is the kernel's own `/proc`, wherever it is mounted.
-pub(super) fn is_proc(fd: impl AsFd) -> Result<bool, Errno> {
-    Ok(fstatfs(fd)?.f_type == PROC_SUPER_MAGIC)
 }
 
 fn has_name(stat: &Stat, name: &[u8]) -> bool {

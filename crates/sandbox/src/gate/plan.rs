@@ -1,6 +1,7 @@
 //! What a stopped call comes to: an answer at once, or a plan to be judged and then done.
 
 use super::attributes::{self, Change};
+use super::bind::{self, Binding};
 use super::caller::Caller;
 use super::names::{self, Naming};
 use super::open::{self, Opening};
@@ -87,6 +88,8 @@ pub(super) enum Deed {
     Name(Box<Naming>),
     /// Changes what something carries.
     Change(Change),
+    /// Gives a socket its name.
+    Bind(Box<Binding>),
 }
 
 /// An operation that no natural error stands against.
@@ -133,6 +136,7 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         Family::Truncate | Family::Mode | Family::Owner | Family::Times | Family::Attribute => {
             attributes::plan(caller, call)
         }
+        Family::Bind => bind::plan(caller, call),
         Family::Umask => {
             caller.gate().note_owner_mask();
             Ok(Planned::Now(Reply::Continue))
@@ -143,31 +147,45 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
 impl Plan {
     /// Puts the operation before the session's authority. `below`: an entry that may not move.
     pub(super) fn is_allowed(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> bool {
-        match self.standing {
-            Standing::Named => {}
+        let outside = match self.standing {
+            Standing::Named => false,
+            Standing::Outside => true,
             // Nothing in the tree changes, the caller has the right already, or the kernel refuses it anyway.
             Standing::Nameless | Standing::Held | Standing::Proc => return true,
+        };
+        let authority = caller.gate().authority();
+        let to = || self.to.as_ref().map(|to| Target { asked: &to.asked, path: &to.path, exists: to.exists });
+        let judged = |verb| {
+            let ruling = authority.judge(&Operation {
+                verb,
+                syscall: self.syscall,
+                asked: &self.end.asked,
+                path: &self.end.path,
+                to: to(),
+                pid: caller.group(),
+                exists: self.end.exists,
+                is_dir: self.end.is_folder,
+                below,
+                outside,
+            });
+            ruling == Ruling::Allow
+        };
+        // The floor holds reading, but this file is opened by the gate. One call makes one record.
+        let reads = match &self.deed {
+            Deed::Open(opening) => opening.reads() && !outside,
+            Deed::Name(_) | Deed::Change(_) | Deed::Bind(_) => false,
+        };
+        if reads && !authority.may(Verb::Read, &self.end.path) && !judged(Verb::Read) {
+            return false;
         }
-        let to = self.to.as_ref().map(|to| Target { asked: &to.asked, path: &to.path, exists: to.exists });
-        let ruling = caller.gate().authority().judge(&Operation {
-            verb: self.verb,
-            syscall: self.syscall,
-            asked: &self.end.asked,
-            path: &self.end.path,
-            to,
-            pid: caller.group(),
-            exists: self.end.exists,
-            is_dir: self.end.is_folder,
-            below,
-        });
-        ruling == Ruling::Allow && below.is_none()
+        judged(self.verb) && below.is_none() && !outside
     }
 
     /// The folders that would move, each with the name that it has and the name that it would get.
     pub(super) fn moving_folders(&self) -> Vec<(&Object, &AbsPath)> {
         match &self.deed {
             Deed::Name(naming) => naming.moving_folders(),
-            Deed::Open(_) | Deed::Change(_) => Vec::new(),
+            Deed::Open(_) | Deed::Change(_) | Deed::Bind(_) => Vec::new(),
         }
     }
 }

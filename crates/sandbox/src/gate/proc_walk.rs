@@ -3,7 +3,7 @@
 //! The gate may open such links of every process, so the kernel's own check would not hold.
 
 use super::caller::{Caller, root};
-use super::place::{Last, Object, Place, Standing, is_proc, join, path_of_folder};
+use super::place::{Last, Object, Origin, Place, join};
 use super::resolve::{Links, MOST_LINKS, dots, read_link};
 use remit_core::AbsPath;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
@@ -39,17 +39,18 @@ pub(super) fn walk(
             return Err(Errno::ISDIR);
         }
         let follows = !is_last || links.follow(slash);
-        let on_proc = is_proc(&folder)?;
+        let origin = Origin::of(caller.gate(), &folder)?;
+        let on_proc = origin.on_proc;
         if on_proc && follows && own_name(caller, &folder, &name, &mut rest)? {
             continue;
         }
         let fd = match openat(&folder, name.as_slice(), KEPT, Mode::empty()) {
-            Err(Errno::NOENT) if is_last => return place(caller, folder, name, slash, on_proc, None),
+            Err(Errno::NOENT) if is_last => return place(caller, folder, name, slash, origin, None),
             other => other?,
         };
         if !follows || FileType::from_raw_mode(fstat(&fd)?.st_mode) != FileType::Symlink {
             if is_last {
-                return place(caller, folder, name, slash, on_proc, Some(fd));
+                return place(caller, folder, name, slash, origin, Some(fd));
             }
             folder = fd;
             continue;
@@ -58,7 +59,7 @@ pub(super) fn walk(
         if on_proc && is_magic(&folder, &name)? {
             let object = follow_magic(caller, &folder, &name)?;
             if is_last {
-                return magic_place(caller, folder, name, slash, object);
+                return magic_place(caller, folder, name, slash, origin, object);
             }
             folder = object.fd;
             continue;
@@ -103,15 +104,12 @@ fn place(
     parent: OwnedFd,
     name: Vec<u8>,
     slash: bool,
-    on_proc: bool,
+    origin: Origin,
     fd: Option<OwnedFd>,
 ) -> Result<Place, Errno> {
-    let path = join(&path_of_folder(caller.gate(), &parent)?, &name)?;
-    let standing = if on_proc { Standing::Proc } else { Standing::Named };
-    let object = match fd {
-        Some(fd) => Some(Object { stat: fstat(&fd)?, fd, path: path.clone(), standing }),
-        None => None,
-    };
+    let (folder, standing) = origin.folder(caller.gate(), &parent)?;
+    let path = join(&folder, &name)?;
+    let object = fd.map(|fd| Object::named(fd, path.clone(), standing)).transpose()?;
     Ok(Place { parent, name, last: Last::Name, slash, path, standing, object })
 }
 
@@ -122,9 +120,10 @@ fn magic_place(
     parent: OwnedFd,
     name: Vec<u8>,
     slash: bool,
+    origin: Origin,
     object: Object,
 ) -> Result<Place, Errno> {
-    let mut place = place(caller, parent, name, slash, true, None)?;
+    let mut place = place(caller, parent, name, slash, origin, None)?;
     place.path = object.path.clone();
     place.object = Some(object);
     Ok(place)
@@ -143,7 +142,7 @@ fn is_magic(folder: &OwnedFd, name: &[u8]) -> Result<bool, Errno> {
 
 /// Follows such a link, if it is the caller's own.
 fn follow_magic(caller: &Caller<'_>, folder: &OwnedFd, name: &[u8]) -> Result<Object, Errno> {
-    let path = path_of_folder(caller.gate(), folder)?;
+    let (path, _) = Origin::of(caller.gate(), folder)?.folder(caller.gate(), folder)?;
     let thread = own_thread(caller, &path).ok_or(Errno::ACCESS)?;
     if path.file_name() != Some(b"fd") {
         return Object::of(caller.gate(), openat(folder, name, FOLLOWED, Mode::empty())?);
@@ -154,13 +153,8 @@ fn follow_magic(caller: &Caller<'_>, folder: &OwnedFd, name: &[u8]) -> Result<Ob
         Errno::BADF => Errno::NOENT,
         other => other,
     })?;
-    let flags = rustix::fs::fcntl_getfl(&file)?;
-    let gives_writing = flags.intersects(OFlags::WRONLY | OFlags::RDWR) && !flags.contains(OFlags::PATH);
-    let mut object = Object::of(caller.gate(), file)?;
-    if gives_writing && object.standing == Standing::Named {
-        object.standing = Standing::Held;
-    }
-    Ok(object)
+    let held = rustix::fs::fcntl_getfl(&file)?;
+    Ok(Object { held: Some(held), ..Object::of(caller.gate(), file)? })
 }
 
 /// The thread that a folder of `/proc` belongs to, if it is one of the caller's process.

@@ -2,9 +2,9 @@
 //! last name by hand. What leads through `/proc` is walked by [`super::proc_walk`].
 
 use super::caller::Caller;
-use super::place::{Last, Object, Place, Standing, is_proc, join, path_of_folder};
+use super::place::{Last, Object, Origin, Place, join};
 use super::proc_walk;
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, openat, openat2, readlinkat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -86,12 +86,13 @@ pub(super) fn resolve(caller: &Caller<'_>, base: i32, path: &[u8], links: Links)
                 Err(error) => return Err(error),
             },
         };
-        if is_proc(&parent)? {
+        let origin = Origin::of(caller.gate(), &parent)?;
+        if origin.on_proc {
             // `self` in it was the gate's; the walk begins anew, as the caller.
             let start = if folder.is_empty() { Some(parent) } else { kept };
             return proc_walk::walk(caller, start, &path, links);
         }
-        match look_up(caller, parent, name, slash, links)? {
+        match look_up(caller, parent, origin, name, slash, links)? {
             Step::Place(place) => return Ok(*place),
             Step::Link { parent, mut text } => {
                 if slash {
@@ -120,6 +121,7 @@ enum Step {
 fn look_up(
     caller: &Caller<'_>,
     parent: OwnedFd,
+    origin: Origin,
     name: &[u8],
     slash: bool,
     links: Links,
@@ -127,7 +129,8 @@ fn look_up(
     if let Some(place) = dots(caller, &parent, name)? {
         return Ok(Step::Place(Box::new(place)));
     }
-    let path = join(&path_of_folder(caller.gate(), &parent)?, name)?;
+    let (folder, standing) = origin.folder(caller.gate(), &parent)?;
+    let path = join(&folder, name)?;
     if slash && links.creates() {
         return Err(Errno::ISDIR);
     }
@@ -135,14 +138,14 @@ fn look_up(
         Err(Errno::NOENT) => None,
         Err(error) => return Err(error),
         Ok(fd) => {
-            let object = Object { stat: fstat(&fd)?, fd, path: path.clone(), standing: Standing::Named };
+            let object = Object::named(fd, path.clone(), standing)?;
             if object.kind() == FileType::Symlink && links.follow(slash) {
                 return Ok(Step::Link { parent, text: read_link(&object.fd)? });
             }
             Some(object)
         }
     };
-    let (name, last, standing) = (name.to_vec(), Last::Name, Standing::Named);
+    let (name, last) = (name.to_vec(), Last::Name);
     Ok(Step::Place(Box::new(Place { parent, name, last, slash, path, standing, object })))
 }
 

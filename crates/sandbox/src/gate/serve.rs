@@ -1,17 +1,18 @@
 //! The gate's threads: receive, plan, still waiting?, judge, do, answer.
 
 use super::caller::Caller;
+use super::mounts::Mounts;
 use super::open::How;
-use super::pipes;
-use super::place::Object;
+use super::place::{AT_ITSELF, Object};
 use super::plan::{Deed, Plan, Planned, Reply, plan};
 use super::subtree;
-use super::table::{self, Call};
+use super::table::{self, Call, Family};
+use super::waiting::{self, Patient};
 use crate::Authority;
 use crate::sys::{self, Notice};
 use remit_core::AbsPath;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, StatxFlags, openat, statx};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -31,9 +32,11 @@ pub struct Gate {
     listener: OwnedFd,
     proc: OwnedFd,
     own_descriptors: OwnedFd,
+    device_of_proc: (u32, u32),
+    mounts: Mounts,
     authority: Arc<dyn Authority>,
-    /// Held for reading from the first look at a path until the change is done, for writing while a folder moves:
-    /// so the names that were judged are those that are changed.
+    /// Held from the first look at a path until the change is done, for writing by the calls that move names, else
+    /// for reading: so the names that were judged are those that are changed.
     tree: RwLock<()>,
     owner_mask: AtomicBool,
     waiting: AtomicUsize,
@@ -55,9 +58,13 @@ impl Gate {
         if limit.current.is_some_and(|current| current < wanted) {
             setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum })?;
         }
+        let proc = openat(CWD, c"/proc", folder, Mode::empty())?;
+        let stat = statx(&proc, c"", AT_ITSELF, StatxFlags::empty())?;
         Ok(Gate {
             listener,
-            proc: openat(CWD, c"/proc", folder, Mode::empty())?,
+            proc,
+            device_of_proc: (stat.stx_dev_major, stat.stx_dev_minor),
+            mounts: Mounts::default(),
             own_descriptors: openat(CWD, c"/proc/self/fd", folder, Mode::empty())?,
             authority,
             tree: RwLock::new(()),
@@ -130,43 +137,39 @@ impl Gate {
             Err(Errno::SRCH) => return Reply::Error(Errno::ACCESS),
             Err(error) => return Reply::Error(error),
         };
-        let mut alone = false;
+        // What is found under a name may be another thing, and a folder, by the time that it moves.
+        let alone = matches!(call.family(), Some(Family::Rename | Family::Bind));
         for _ in 0..MOST_TRIES {
             let attempt = if alone {
                 let _moving = self.tree.write().unwrap_or_else(PoisonError::into_inner);
-                self.attempt(&caller, call, true)
+                self.attempt(&caller, call)
             } else {
                 let _still = self.tree.read().unwrap_or_else(PoisonError::into_inner);
-                self.attempt(&caller, call, false)
+                self.attempt(&caller, call)
             };
-            match attempt {
-                Attempt::Reply(reply) => return reply,
-                Attempt::Again => {}
-                Attempt::Alone => alone = true,
+            if let Some(reply) = attempt {
+                return reply;
             }
         }
         Reply::Error(Errno::AGAIN)
     }
 
-    /// One try, under the lock. All descriptors of it are closed when it returns, but that of the reply.
-    fn attempt(self: &Arc<Self>, caller: &Caller<'_>, call: &Call, alone: bool) -> Attempt {
+    /// One try, under the lock; `None`: all must be asked anew. All descriptors of it are closed when it returns,
+    /// but that of the reply.
+    fn attempt(self: &Arc<Self>, caller: &Caller<'_>, call: &Call) -> Option<Reply> {
         let planned = plan(caller, call);
         // What was read belongs to the caller only if it is still there.
         if !caller.is_waiting() {
-            return Attempt::Reply(Reply::Gone);
+            return Some(Reply::Gone);
         }
         let plan = match planned {
             Ok(Planned::Do(plan)) => *plan,
-            Ok(Planned::Now(reply)) => return Attempt::Reply(reply),
-            Err(error) => return Attempt::Reply(Reply::Error(error)),
+            Ok(Planned::Now(reply)) => return Some(reply),
+            Err(error) => return Some(Reply::Error(error)),
         };
-        let folders = plan.moving_folders();
-        if !folders.is_empty() && !alone {
-            return Attempt::Alone;
-        }
-        let below = folders.iter().find_map(|(folder, to)| self.first_fixed(folder, to));
+        let below = plan.moving_folders().iter().find_map(|(folder, to)| self.first_fixed(folder, to));
         if !plan.is_allowed(caller, below.as_ref()) {
-            return Attempt::Reply(Reply::Error(Errno::ACCESS));
+            return Some(Reply::Error(Errno::ACCESS));
         }
         self.perform(caller, plan)
     }
@@ -178,15 +181,17 @@ impl Gate {
         }
     }
 
-    fn perform(self: &Arc<Self>, caller: &Caller<'_>, plan: Plan) -> Attempt {
-        match plan.deed {
-            Deed::Open(opening) if matches!(opening.how, How::Pipe(_)) => {
-                Attempt::Reply(pipes::open(self, caller, opening))
+    fn perform(self: &Arc<Self>, caller: &Caller<'_>, plan: Plan) -> Option<Reply> {
+        Some(match plan.deed {
+            Deed::Open(opening) if matches!(opening.how, How::Existing(_)) => {
+                waiting::perform(self, caller, Patient::Open(opening))
             }
-            Deed::Open(opening) => opening.perform(caller).map_or(Attempt::Again, Attempt::Reply),
-            Deed::Name(naming) => Attempt::Reply(naming.perform(caller)),
-            Deed::Change(change) => Attempt::Reply(change.perform(caller)),
-        }
+            Deed::Open(opening) => return opening.make(self),
+            Deed::Name(naming) => naming.perform(caller),
+            Deed::Change(change) if change.cuts() => waiting::perform(self, caller, Patient::Cut(change)),
+            Deed::Change(change) => change.perform(),
+            Deed::Bind(binding) => binding.perform(),
+        })
     }
 
     /// The listener.
@@ -204,12 +209,22 @@ impl Gate {
         self.own_descriptors.as_fd()
     }
 
+    /// The number of the file system that is mounted on `/proc`.
+    pub(super) fn device_of_proc(&self) -> (u32, u32) {
+        self.device_of_proc
+    }
+
+    /// The session's mounts.
+    pub(super) fn mounts(&self) -> &Mounts {
+        &self.mounts
+    }
+
     /// Who judges.
     pub(super) fn authority(&self) -> &dyn Authority {
         &*self.authority
     }
 
-    /// How many callers wait for a pipe's reader.
+    /// How many callers wait for another process.
     pub(super) fn waiting(&self) -> &AtomicUsize {
         &self.waiting
     }
@@ -223,13 +238,6 @@ impl Gate {
     pub(super) fn note_owner_mask(&self) {
         self.owner_mask.store(true, Ordering::Relaxed);
     }
-}
-
-/// What one try came to.
-enum Attempt {
-    Reply(Reply),
-    Again,
-    Alone,
 }
 
 /// A thread that fails while a caller waits must not leave it waiting: the whole process ends, and with it the

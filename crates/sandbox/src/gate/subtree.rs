@@ -2,9 +2,9 @@
 //! rule for a path could be walked round by renaming a folder above it, twice.
 
 use super::place::join;
-use crate::Authority;
+use crate::{Authority, placeholders};
 use remit_core::{AbsPath, Verb};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, statat};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ struct Pending {
 }
 
 /// The first entry found below the folder `listed`, whose path is `old`, that may not move to its place below
-/// `new`: by its present or its coming path. A folder that cannot be looked into is such an entry, and so is the one
-/// after the first `most`.
+/// `new`: by its present or its coming path. A folder that cannot be looked into is such an entry, and so are a placeholder
+/// and the one after the first `most`.
 pub(super) fn first_fixed(
     authority: &dyn Authority,
     listed: OwnedFd,
@@ -38,8 +38,8 @@ pub(super) fn first_fixed(
         && let Some(next) = walk.pending.pop()
     {
         found = match openat(&*next.parent, next.name.as_slice(), LISTED, Mode::empty()) {
-            Ok(fd) => walk.list(fd, &next.old, &next.new),
-            Err(_) => Some(next.old),
+            Ok(fd) if is_free(&fd) => walk.list(fd, &next.old, &next.new),
+            Ok(_) | Err(_) => Some(next.old),
         };
     }
     found
@@ -81,6 +81,11 @@ impl Walk<'_> {
         }
         None
     }
+}
+
+/// Whether no other session's cover can stand on a folder.
+fn is_free(folder: &OwnedFd) -> bool {
+    fstat(folder).is_ok_and(|stat| !placeholders::is_marked(stat.st_mode))
 }
 
 /// Some file systems do not say in the listing.
@@ -131,6 +136,22 @@ mod tests {
         assert_eq!(walk("/old/a/b/file", 5), Some("/old/a/b/file".into()));
         assert_eq!(walk("/new/a/b/c", 5), Some("/new/a/b/c".into()));
         assert_eq!(walk("/old/link", 5), Some("/old/link".into()));
+    }
+
+    #[test]
+    fn a_folder_with_a_placeholder_below_it_does_not_move() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let placeholder = folder.path().join("a/b");
+        std::fs::create_dir_all(&placeholder).unwrap();
+        let found = || {
+            let listed = openat(rustix::fs::CWD, folder.path(), LISTED, Mode::empty()).unwrap();
+            let path = |path| AbsPath::new(path).unwrap();
+            first_fixed(&AllBut("/x"), listed, &path("/old"), &path("/new"), MOST).map(|p| p.to_string())
+        };
+        assert_eq!(found(), None);
+        std::fs::set_permissions(&placeholder, std::fs::Permissions::from_mode(0o1700)).unwrap();
+        assert_eq!(found(), Some("/old/a/b".into()));
     }
 
     #[test]

@@ -6,7 +6,8 @@ compile_error!("the gate knows the system calls of Linux on x86_64 only");
 
 use Answer::{ByCommand, Free, Judged, Missing, OnOwnerMask, OnWrite, Refused};
 use Family::{
-    Attribute, Link, MakeFolder, MakeNode, Mode, Open, Owner, Remove, Rename, Symlink, Times, Truncate, Umask,
+    Attribute, Bind, Link, MakeFolder, MakeNode, Mode, Open, Owner, Remove, Rename, Symlink, Times, Truncate,
+    Umask,
 };
 use Subject::{Clock, Descriptor, Exchange, Memory, Process, Reading};
 
@@ -69,6 +70,8 @@ pub(super) enum Family {
     MakeFolder,
     /// Making pipes, sockets and empty files.
     MakeNode,
+    /// Giving sockets names.
+    Bind,
     /// Removing names.
     Remove,
     /// Second names.
@@ -200,7 +203,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(46, "sendmsg", Free(Exchange)),
     Call(47, "recvmsg", Free(Exchange)),
     Call(48, "shutdown", Free(Exchange)),
-    Call(49, "bind", Free(Exchange)),
+    Call(49, "bind", Judged(Bind)),
     Call(50, "listen", Free(Exchange)),
     Call(51, "getsockname", Free(Exchange)),
     Call(52, "getpeername", Free(Exchange)),
@@ -574,6 +577,7 @@ mod tests {
             (libc::SYS_fremovexattr, "fremovexattr"),
             (libc::SYS_umask, "umask"),
             (libc::SYS_ioctl, "ioctl"),
+            (libc::SYS_bind, "bind"),
             (libc::SYS_io_uring_setup, "io_uring_setup"),
             (libc::SYS_openat2, "openat2"),
             (libc::SYS_mseal, "mseal"),

@@ -86,27 +86,32 @@ pub(super) enum Files {
     Given([OwnedFd; 3]),
 }
 
+/// What the agent knows of the session.
+pub(super) struct Setting<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) command: &'a Command,
+    pub(super) cwd: &'a AbsPath,
+    /// The holder's IPC namespace.
+    pub(super) ipc: u64,
+}
+
 /// Runs the agent's part. Never returns.
-pub(super) fn agent(plan: &Plan, command: &Command, cwd: &AbsPath, files: Files, gate: &Channel) -> ! {
-    let Err(failure) = prepare(plan, command, cwd, files, gate);
+pub(super) fn agent(setting: &Setting<'_>, files: Files, gate: &Channel) -> ! {
+    let Err(failure) = prepare(setting, files, gate);
     // If even this cannot be told, the gate sees the end of this process.
     gate.send(&failure.bytes()).ok();
     raw::leave(125)
 }
 
-fn prepare(
-    plan: &Plan,
-    command: &Command,
-    cwd: &AbsPath,
-    files: Files,
-    gate: &Channel,
-) -> Result<Infallible, Report> {
-    restrict(plan, cwd, files, gate).map_err(Report::Failed)?;
+fn prepare(setting: &Setting<'_>, files: Files, gate: &Channel) -> Result<Infallible, Report> {
+    let command = setting.command;
+    restrict(setting, files, gate).map_err(Report::Failed)?;
     let Err(error) = raw::close_all_at_exec().map(|()| command.start()).and_then(Err::<Infallible, _>);
     Err(Report::NoProgram(Failure { step: format!("start `{}`", command.program()), error }))
 }
 
-fn restrict(plan: &Plan, cwd: &AbsPath, files: Files, gate: &Channel) -> Result<(), Failure> {
+fn restrict(setting: &Setting<'_>, files: Files, gate: &Channel) -> Result<(), Failure> {
+    let Setting { plan, cwd, ipc, .. } = *setting;
     raw::set_signals(Signals::Fresh);
     connect(files).step(|| "connect input and output".to_owned())?;
     chdir(cwd.as_path()).step(|| format!("enter the working folder {cwd} in the session"))?;
@@ -121,7 +126,7 @@ fn restrict(plan: &Plan, cwd: &AbsPath, files: Files, gate: &Channel) -> Result<
     if word != GO {
         return Err(Errno::PIPE).step(|| "reach the gate".to_owned());
     }
-    checks.extend(self_test::all(plan));
+    checks.extend(self_test::all(plan, ipc));
     let (landlock_abi, floor_complete) = (floor.abi, floor.complete);
     let measured = Measured { landlock_abi, floor_complete, user_map: UserMap::Own, checks };
     let held = measured.checks.iter().all(|check| check.held);

@@ -35,12 +35,13 @@ pub(super) fn restrict(plan: &Plan) -> Result<Floor, Failure> {
     if plan.listed {
         floor = add(floor, "/".as_ref(), AccessFs::ReadDir.into())?;
     }
-    let session = Rights { read: true, execute: true, socket: false };
+    let session = Rights { read: true, execute: true };
     floor = add(floor, SESSION.as_ref(), flags(session))?;
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
     for node in gate::device_rules() {
         floor = add(floor, node.as_ref(), device | AccessFs::ReadDir)?;
     }
+    floor = add_terminals(floor)?;
     let proc = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::Truncate;
     floor = add(floor, "/proc".as_ref(), proc)?;
     let status = floor
@@ -51,6 +52,30 @@ pub(super) fn restrict(plan: &Plan) -> Result<Floor, Failure> {
         RulesetStatus::NotEnforced => Err(Errno::NOSYS).step(|| "enforce the Landlock ruleset".to_owned()),
         other => Ok(Floor { abi, complete: other == RulesetStatus::FullyEnforced }),
     }
+}
+
+/// The terminals that were inherited are not in the view, but `/dev/stdout` leads to them. A program may open them
+/// anew for what it has them open for already.
+fn add_terminals(mut floor: RulesetCreated) -> Result<RulesetCreated, Failure> {
+    let words = || "grant the inherited terminal in the Landlock ruleset".to_owned();
+    for file in [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()] {
+        // Nothing may be open there.
+        let (Ok(stat), Ok(flags)) = (fs::fstat(file), fs::fcntl_getfl(file)) else { continue };
+        let device = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
+        if !device || !gate::is_pseudoterminal(stat.st_rdev) || flags.contains(OFlags::PATH) {
+            continue;
+        }
+        let reading = BitFlags::from(AccessFs::ReadFile) | AccessFs::IoctlDev;
+        let writing = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+        let rights = match flags & OFlags::ACCMODE {
+            OFlags::RDWR => reading | writing,
+            OFlags::WRONLY => writing,
+            OFlags::RDONLY => reading,
+            _ => continue,
+        };
+        floor = floor.add_rule(PathBeneath::new(file, rights)).map_err(std::io::Error::other).step(words)?;
+    }
+    Ok(floor)
 }
 
 fn ruleset() -> std::io::Result<RulesetCreated> {
@@ -74,9 +99,6 @@ fn flags(rights: Rights) -> BitFlags<AccessFs> {
     }
     if rights.execute {
         flags |= AccessFs::Execute;
-    }
-    if rights.socket {
-        flags |= AccessFs::MakeSock;
     }
     flags
 }

@@ -1,6 +1,6 @@
 //! Process 1 of the session: builds the view, starts the agent, serves, reaps, and ends the session.
 
-use super::agent::{Command, Files, agent, give_up};
+use super::agent::{Command, Files, Setting, agent, give_up};
 use super::channel::{Channel, GO, Report, read_signal_order};
 use super::spec::{ChildExit, Measured, Spec, Stdio, WindowSize};
 use crate::authority::Authority;
@@ -37,10 +37,10 @@ struct Session {
     serving: Vec<JoinHandle<()>>,
 }
 
-/// Runs the gate's part. Never returns.
-pub(super) fn gate_process(spec: Spec, command: &Command, holder: Channel, control: Channel) -> ! {
+/// Runs the gate's part. `ipc`: the holder's IPC namespace. Never returns.
+pub(super) fn gate_process(spec: Spec, command: &Command, ipc: u64, holder: Channel, control: Channel) -> ! {
     let authority = spec.authority.clone();
-    match begin(spec, command, &holder) {
+    match begin(spec, command, ipc, &holder) {
         Ok(session) => {
             serve(session, authority, holder, control);
             raw::leave(0)
@@ -53,7 +53,7 @@ pub(super) fn gate_process(spec: Spec, command: &Command, holder: Channel, contr
     }
 }
 
-fn begin(spec: Spec, command: &Command, holder: &Channel) -> Result<Session, Report> {
+fn begin(spec: Spec, command: &Command, ipc: u64, holder: &Channel) -> Result<Session, Report> {
     let (plan, cwd, authority) = (spec.plan, spec.cwd, spec.authority);
     let start = || -> Result<(Session, Channel), Failure> {
         raw::set_signals(Signals::Ignored);
@@ -70,7 +70,7 @@ fn begin(spec: Spec, command: &Command, holder: &Channel) -> Result<Session, Rep
         match raw::fork().step(|| "fork".to_owned())? {
             Side::Child => {
                 drop(ours);
-                agent(&plan, command, &cwd, files, &theirs)
+                agent(&Setting { plan: &plan, command, cwd: &cwd, ipc }, files, &theirs)
             }
             Side::Parent(agent) => {
                 drop((files, theirs));

@@ -3,16 +3,19 @@
 use super::agent::Command;
 use super::channel::{Channel, GO, LONGEST, Report, signal_order};
 use super::gate_process::gate_process;
-use super::spec::{ChildExit, LaunchError, Measured, Spec, UserMap};
+use super::self_test;
+use super::spec::{ChildExit, LaunchError, Measured, Spec, Stdio, UserMap};
 use crate::failure::{Failure, Step};
 use crate::placeholders::{self, Holding};
+use crate::pty::Modes;
 use crate::raw::{self, Side};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::fmt::Write as _;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,6 +31,8 @@ pub struct Running {
     measured: Measured,
     ended: OnceLock<ChildExit>,
     placeholders: Option<Holding>,
+    /// Of the terminal that the program has inherited; put back when it has ended.
+    modes: Mutex<Option<Modes>>,
 }
 
 struct Control {
@@ -45,14 +50,17 @@ pub fn launch(spec: Spec) -> Result<Running, LaunchError> {
         1 => {}
         more => return Err(LaunchError::Threads(more)),
     }
+    no_folder(&spec.stdio)?;
     let command = Command::new(&spec.arguments, &spec.environment)?;
+    let ipc = self_test::ipc_namespace().step(|| "know the namespace of shared memory".to_owned())?;
+    let modes = matches!(spec.stdio, Stdio::Inherit).then(Modes::of_terminal).flatten();
     let holding = placeholders::hold(&spec.placeholder_record, &spec.plan.placeholders)?;
     let pair = || Channel::pair().step(|| "make a channel".to_owned());
     let ((life, gate_life), (control, gate_control)) = (pair()?, pair()?);
     let gate = match raw::clone_session().step(|| "make user, mount and process namespaces".to_owned())? {
         Side::Child => {
             drop((life, control));
-            gate_process(spec, &command, gate_life, gate_control)
+            gate_process(spec, &command, ipc, gate_life, gate_control)
         }
         Side::Parent(gate) => gate,
     };
@@ -72,11 +80,32 @@ pub fn launch(spec: Spec) -> Result<Running, LaunchError> {
             measured,
             ended: OnceLock::new(),
             placeholders: Some(holding),
+            modes: Mutex::new(modes),
         }),
         Err(error) => {
             end(gate);
             Err(error)
         }
+    }
+}
+
+/// A folder as input or output would lead out of the session's file tree: `..` of it is the machine's.
+fn no_folder(stdio: &Stdio) -> Result<(), LaunchError> {
+    let own = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+    let files = match stdio {
+        Stdio::Inherit => own,
+        Stdio::Given([input, output, error]) => [input.as_fd(), output.as_fd(), error.as_fd()],
+        Stdio::Pty(_) => return Ok(()),
+    };
+    let is_folder = |file: BorrowedFd<'_>| match fstat(file) {
+        Ok(stat) => FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
+        // Nothing is open there.
+        Err(_) => false,
+    };
+    let names = ["standard input", "standard output", "standard error"];
+    match names.into_iter().zip(files).find(|(_, file)| is_folder(*file)) {
+        Some((name, _)) => Err(LaunchError::Folder(name)),
+        None => Ok(()),
     }
 }
 
@@ -163,6 +192,7 @@ impl Running {
                 }
             }
             while let Err(Errno::INTR) = waitpid(Some(self.gate), WaitOptions::empty()) {}
+            drop(self.modes.lock().unwrap_or_else(PoisonError::into_inner).take());
             ended
         })
     }

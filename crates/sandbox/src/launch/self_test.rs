@@ -48,8 +48,13 @@ pub(super) fn floor(plan: &Plan) -> Vec<Check> {
     checks
 }
 
-/// With everything in place.
-pub(super) fn all(plan: &Plan) -> Vec<Check> {
+/// The number of this process's IPC namespace.
+pub(super) fn ipc_namespace() -> Result<u64, Errno> {
+    Ok(fs::stat("/proc/self/ns/ipc")?.st_ino)
+}
+
+/// With everything in place. `ipc`: the holder's IPC namespace.
+pub(super) fn all(plan: &Plan, ipc: u64) -> Vec<Check> {
     let mount_call = mount("none", "/", "tmpfs", MountFlags::empty(), None);
     let mut checks = vec![
         check(
@@ -78,8 +83,21 @@ pub(super) fn all(plan: &Plan) -> Vec<Check> {
         let tried = open(path.as_path(), flags);
         checks.push(check(format!("{word} {path}"), tried, &[Errno::ACCESS, Errno::NOENT]));
     }
+    checks.push(apart(ipc));
     checks.push(status());
     checks
+}
+
+/// Whether shared memory and queues of the machine are out of reach.
+fn apart(ipc: u64) -> Check {
+    let seen = ipc_namespace();
+    let held = seen.is_ok_and(|own| own != ipc);
+    let seen = match seen {
+        Ok(own) if held => format!("a namespace of its own, {own}"),
+        Ok(_) => "it worked".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Check { what: "share memory and queues with the machine by number".to_owned(), held, seen }
 }
 
 /// The kernel's own word on this process.
@@ -114,6 +132,7 @@ mod tests {
     #[test]
     fn where_nothing_is_held_the_test_says_so() {
         assert!(!status().held);
+        assert!(!apart(ipc_namespace().unwrap()).held);
         let write = &floor(&Plan::default())[0];
         assert!(!write.held && write.seen == "it worked", "{write:?}");
     }

@@ -25,12 +25,13 @@ pub struct WindowSize {
 pub enum Stdio {
     /// The caller's. If one of them is a terminal, the program stays in the caller's process group and can be
     /// reached from the keyboard (the caller, too: it should ignore what the keyboard sends); otherwise it gets a
-    /// session of its own.
+    /// session of its own. If input and output are a terminal, its modes are put back when the program has ended.
+    /// None of them may be a folder.
     Inherit,
     /// A terminal of the view's own, in a session of its own; [`Running::terminal`](super::Running::terminal)
     /// is the other end.
     Pty(WindowSize),
-    /// These, in a session of its own.
+    /// These, in a session of its own. None of them may be a folder.
     Given([OwnedFd; 3]),
 }
 
@@ -120,6 +121,9 @@ pub enum LaunchError {
     /// There is no program to start, or an argument, a variable or a name has a NUL byte.
     #[error("the command cannot be passed to a program: {0}")]
     Command(&'static str),
+    /// A folder stands where the program's input or output should.
+    #[error("{0} is a folder, and would lead out of the session's file tree")]
+    Folder(&'static str),
     /// A placeholder.
     #[error(transparent)]
     Placeholder(#[from] PlaceholderError),

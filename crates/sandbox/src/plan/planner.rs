@@ -113,7 +113,7 @@ pub(super) fn own(path: &AbsPath) -> bool {
 
 pub(super) fn rights(access: Access) -> Rights {
     let read = access.has(Access::READ);
-    Rights { read, execute: read && access.has(Access::EXECUTE), socket: access.has(Access::WRITE) }
+    Rights { read, execute: read && access.has(Access::EXECUTE) }
 }
 
 /// Sorts a folder directly before all that lies below it.

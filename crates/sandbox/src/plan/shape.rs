@@ -44,24 +44,18 @@ pub struct Rights {
     pub read: bool,
     /// Starting programs.
     pub execute: bool,
-    /// Binding Unix sockets.
-    pub socket: bool,
 }
 
 impl Rights {
     /// Whether all of `other` is in these.
     pub fn has(self, other: Rights) -> bool {
-        (self.read || !other.read) && (self.execute || !other.execute) && (self.socket || !other.socket)
+        (self.read || !other.read) && (self.execute || !other.execute)
     }
 
     /// Both together.
     #[must_use]
     pub fn union(self, other: Rights) -> Rights {
-        Rights {
-            read: self.read || other.read,
-            execute: self.execute || other.execute,
-            socket: self.socket || other.socket,
-        }
+        Rights { read: self.read || other.read, execute: self.execute || other.execute }
     }
 }
 

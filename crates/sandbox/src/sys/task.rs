@@ -35,6 +35,18 @@ pub(crate) fn own_umask() -> Result<(), Errno> {
     unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FS) }
 }
 
+/// Gives a Unix socket a path for its address, of 108 bytes at most and without NUL.
+pub(crate) fn bind_path(socket: BorrowedFd<'_>, path: &[u8]) -> Result<(), Errno> {
+    let mut address = [0u8; size_of::<libc::sockaddr_un>()];
+    let (family, text) = address.split_at_mut(size_of::<libc::sa_family_t>());
+    family.copy_from_slice(&(libc::AF_UNIX as libc::sa_family_t).to_ne_bytes());
+    text.get_mut(..path.len()).ok_or(Errno::INVAL)?.copy_from_slice(path);
+    let length = family.len() + (path.len() + 1).min(text.len());
+    // SAFETY: the address has at least so many bytes, and the kernel keeps none of them.
+    let done = unsafe { libc::syscall(libc::SYS_bind, socket.as_raw_fd(), address.as_ptr(), length) };
+    if done < 0 { Err(last_error()) } else { Ok(()) }
+}
+
 /// `fchmodat2` on the file behind any descriptor, one without access to the content included.
 pub(crate) fn change_mode(file: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
     // SAFETY: the path is a constant that ends in NUL; the call keeps nothing of it.

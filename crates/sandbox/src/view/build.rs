@@ -40,10 +40,24 @@ pub enum What {
 
 /// Parts of the session's own `/proc` that speak of the whole machine and can be changed by user 0 without any
 /// capability.
-const PROC_READ_ONLY: [&str; 6] = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi"];
+const PROC_READ_ONLY: [&str; 8] = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "pressure"];
 /// Parts that tell of the machine's memory, keys and other processes.
-const PROC_HIDDEN: [&str; 8] =
-    ["kcore", "kmsg", "keys", "key-users", "timer_list", "sched_debug", "latency_stats", "kpagecount"];
+const PROC_HIDDEN: [&str; 14] = [
+    "kcore",
+    "kmsg",
+    "keys",
+    "key-users",
+    "timer_list",
+    "sched_debug",
+    "latency_stats",
+    "kpagecount",
+    "kpageflags",
+    "kpagecgroup",
+    "vmallocinfo",
+    "slabinfo",
+    "kallsyms",
+    "mtrr",
+];
 
 /// Replaces the file system of this process, which must be alone in new user, mount and PID namespaces and
 /// have full capabilities there. [`leave_old_root`] must follow.

@@ -162,6 +162,9 @@ impl Scene {
             home: abs("/root"),
             base: base.to_vec(),
             sealed: Vec::new(),
+            protected: Vec::new(),
+            git_dirs: Vec::new(),
+            private: Vec::new(),
             single_files: Default::default(),
         };
         let compiled = Policy::compile(&source, &world).expect("a policy").policy;

@@ -108,6 +108,9 @@ fn what_the_caller_holds_for_writing_it_may_reopen_but_nobody_elses() {
         let own = format!("/proc/self/fd/{HELD}");
         let mut said = vec![
             opens(&own, O_WRONLY),
+            opens(&own, O_RDWR),
+            opens(&own, O_RDWR | O_WRONLY),
+            opens(&own, O_RDONLY | libc::O_TRUNC),
             opens(&format!("/dev/fd/{HELD}"), O_WRONLY | O_CREAT | libc::O_APPEND),
             std::thread::spawn(move || opens(&own, O_WRONLY)).join().unwrap(),
             // SAFETY: a plain call.
@@ -124,8 +127,22 @@ fn what_the_caller_holds_for_writing_it_may_reopen_but_nobody_elses() {
         child.wait().unwrap();
         said.join(" ")
     }) {
-        assert_eq!(outcome.said, "ok ok ok EACCES EACCES ENOENT EACCES");
+        assert_eq!(outcome.said, "ok EACCES EACCES EACCES ok ok EACCES EACCES ENOENT EACCES");
         intact(&outcome);
+    }
+}
+
+#[test]
+fn a_file_that_may_be_written_and_not_read_is_not_opened_for_both() {
+    for outcome in Session::new(here!(), ALL_BUT_SHUT).run(|| {
+        let both = O_RDWR | O_WRONLY;
+        [O_CREAT | O_RDWR, O_RDWR, both, O_RDONLY | libc::O_TRUNC, O_WRONLY]
+            .map(|flags| opens("unread", flags))
+            .join(" ")
+    }) {
+        assert_eq!(outcome.said, "ok EACCES EACCES EACCES ok");
+        let of = |start: &str| outcome.records.iter().filter(|record| record.starts_with(start)).count();
+        assert_eq!((of("deny read "), of("deny "), of("allow write "), of("allow ")), (3, 3, 1, 2));
     }
 }
 

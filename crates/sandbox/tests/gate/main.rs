@@ -10,6 +10,8 @@
 mod attacks;
 mod calls;
 mod life;
+mod outside;
 mod programs;
 mod races;
 mod session;
+mod sockets;

@@ -185,6 +185,109 @@ fn a_program_can_be_started_as_soon_as_it_is_written() {
     }
 }
 
+#[test]
+fn a_file_that_becomes_a_folder_under_way_does_not_move_what_is_below() {
+    for outcome in Session::new(here!(), ALL_BUT_SHUT).run(|| {
+        std::fs::create_dir_all("one/shut").unwrap();
+        std::fs::write("one/shut/key", "evil").unwrap();
+        std::fs::write("two", "x").unwrap();
+        let (one, two, later, at) = (c("one"), c("two"), c("later"), libc::AT_FDCWD);
+        let swap = || {
+            // SAFETY: the paths end in NUL.
+            unsafe {
+                libc::syscall(libc::SYS_renameat2, at, one.as_ptr(), at, two.as_ptr(), libc::RENAME_EXCHANGE);
+            }
+        };
+        against(swap, || {
+            let mut moved = 0;
+            for _ in 0..5000 {
+                // SAFETY: the paths end in NUL.
+                unsafe {
+                    if libc::rename(two.as_ptr(), later.as_ptr()) == 0 {
+                        if std::fs::exists("later/shut").unwrap() {
+                            return "a folder moved".to_owned();
+                        }
+                        moved += 1;
+                        libc::rename(later.as_ptr(), two.as_ptr());
+                    }
+                }
+            }
+            format!("{}", moved > 0)
+        })
+    }) {
+        assert_eq!(outcome.said, "true");
+    }
+}
+
+/// Takes leases on files and keeps them until `free` is there.
+fn keep_leases(files: &[&str]) -> i32 {
+    // SAFETY: the child makes plain calls; the paths end in NUL.
+    unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            libc::signal(libc::SIGIO, libc::SIG_IGN);
+            for file in files {
+                let file = libc::open(c(file).as_ptr(), libc::O_RDONLY);
+                if libc::fcntl(file, libc::F_SETLEASE, libc::F_RDLCK) != 0 {
+                    libc::_exit(1);
+                }
+            }
+            libc::mkdir(c"leased".as_ptr(), 0o700);
+            while libc::access(c"free".as_ptr(), libc::F_OK) != 0 {
+                libc::usleep(1000);
+            }
+            libc::_exit(0);
+        }
+        child
+    }
+}
+
+#[test]
+fn a_lease_holds_up_who_waits_for_it_and_nobody_else() {
+    for outcome in Session::new(here!(), ALL_BUT_SHUT).run(|| {
+        let files = ["a", "b", "c", "d"];
+        files.iter().for_each(|file| std::fs::write(file, "content").unwrap());
+        let child = keep_leases(&files);
+        while !std::fs::exists("leased").unwrap() {}
+        let opened = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            let waiting: Vec<_> = files
+                .iter()
+                .map(|file| {
+                    let opened = &opened;
+                    scope.spawn(move || {
+                        let flags = if *file == "a" {
+                            // SAFETY: the path ends in NUL.
+                            answer(unsafe { libc::truncate(c(file).as_ptr(), 1) }.into())
+                        } else {
+                            let file = open(file, O_WRONLY | libc::O_APPEND).unwrap();
+                            // SAFETY: a plain call.
+                            let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+                            format!("{}", flags & (libc::O_NONBLOCK | libc::O_APPEND) == libc::O_APPEND)
+                        };
+                        opened.fetch_add(1, Ordering::Relaxed);
+                        flags
+                    })
+                })
+                .collect();
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            // A caller that does not want to wait is told so.
+            let at_once = opens("b", O_WRONLY | libc::O_NONBLOCK);
+            std::fs::create_dir("made meanwhile").unwrap();
+            let before = opened.load(Ordering::Relaxed);
+            std::fs::create_dir("free").unwrap();
+            let mut said: Vec<_> = waiting.into_iter().map(|thread| thread.join().unwrap()).collect();
+            // SAFETY: a plain call.
+            unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+            said.push(format!("{at_once} {before}"));
+            said.join(" ")
+        })
+    }) {
+        assert_eq!(outcome.said, "ok true true true E11 0");
+        assert_eq!(std::fs::read_to_string(outcome.folder.join("a")).unwrap(), "c");
+    }
+}
+
 static CAUGHT: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn caught(_signal: i32) {

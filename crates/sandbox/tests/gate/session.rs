@@ -66,6 +66,19 @@ pub(crate) const ALL_BUT_SHUT: Rules =
 /// The number under which the agent has `shut/held` open for writing from the start.
 pub(crate) const HELD: i32 = 100;
 
+/// The numbers under which the agent has descriptors that were opened outside its mount namespace.
+pub(crate) struct Outside {
+    /// The folder `top`.
+    pub(crate) folder: i32,
+    /// `top/outside`, for reading.
+    pub(crate) read: i32,
+    /// The same, for writing.
+    pub(crate) write: i32,
+}
+
+/// See there.
+pub(crate) const OUTSIDE: Outside = Outside { folder: 101, read: 102, write: 103 };
+
 /// Asking for this name makes the judge panic.
 pub(crate) const FATAL: &str = "fatal";
 
@@ -90,7 +103,9 @@ impl Authority for Scripted {
     fn judge(&self, operation: &Operation<'_>) -> Ruling {
         assert!(!operation.asked.ends_with(FATAL.as_bytes()), "a judge that fails");
         let ends = [Some(operation.path), operation.to.as_ref().map(|to| to.path), operation.below];
-        let allow = operation.below.is_none() && ends.into_iter().flatten().all(|end| self.allows(end));
+        let reads_secretly = operation.verb == Verb::Read && !self.may(Verb::Read, operation.path);
+        let fixed = operation.below.is_some() || operation.outside || reads_secretly;
+        let allow = !fixed && ends.into_iter().flatten().all(|end| self.allows(end));
         let words = [
             if allow { "allow" } else { "deny" }.to_owned(),
             operation.verb.to_string(),
@@ -103,8 +118,9 @@ impl Authority for Scripted {
         if allow { Ruling::Allow } else { Ruling::Deny }
     }
 
-    fn may(&self, _verb: Verb, path: &AbsPath) -> bool {
-        self.allows(path)
+    /// Files named `unread` may not be read.
+    fn may(&self, verb: Verb, path: &AbsPath) -> bool {
+        self.allows(path) && !(verb == Verb::Read && path.file_name() == Some(b"unread"))
     }
 
     fn control(&self, message: &[u8]) -> Vec<u8> {
@@ -129,7 +145,7 @@ impl Session {
     }
 
     /// Runs `inside` in a session per user, with a folder of its own as its working folder, in which are
-    /// `shut/secret`, `shut/held` and `top/shut/key`. Panics if the closure did.
+    /// `shut/secret`, `shut/held`, `top/outside` and `top/shut/key`. Panics if the closure did.
     pub(crate) fn run(&self, inside: impl FnOnce() -> String) -> Vec<Outcome> {
         let outcomes = self.start("gate", inside);
         for outcome in &outcomes {
@@ -177,10 +193,10 @@ fn start(test: &str, role: &str, user: Option<u32>) -> Outcome {
     let folder = kept.0.path().canonicalize().unwrap();
     std::fs::create_dir_all(folder.join("shut")).unwrap();
     std::fs::create_dir_all(folder.join("top/shut")).unwrap();
-    for path in ["shut/secret", "shut/held", "top/shut/key"] {
+    for path in ["shut/secret", "shut/held", "top/shut/key", "top/outside"] {
         std::fs::write(folder.join(path), "secret").unwrap();
     }
-    for path in ["", "shut", "shut/secret", "shut/held", "top", "top/shut", "top/shut/key"] {
+    for path in ["", "shut", "shut/secret", "shut/held", "top", "top/shut", "top/shut/key", "top/outside"] {
         std::os::unix::fs::chown(folder.join(path), user, user).unwrap();
     }
     if user.is_some() {
@@ -225,9 +241,11 @@ fn tree(folder: &Path) -> Vec<String> {
                 continue;
             }
             let text = std::fs::read_link(&path).unwrap_or_default();
+            // Bits that no session may set.
+            let never = if data.is_file() { 0o6000 } else { 0o4000 };
             let size = if data.is_file() { data.len() } else { 0 };
             let text = text.to_string_lossy().replace(&*folder.to_string_lossy(), "<folder>");
-            lines.push(format!("{name} {:o} {size} {text}", data.mode()));
+            lines.push(format!("{name} {:o} {size} {text}", data.mode() & !never));
             if data.is_dir() {
                 pending.push(path);
             }
@@ -249,6 +267,7 @@ fn become_role(role: &str, rules: Rules, inside: impl FnOnce() -> String) -> ! {
         // SAFETY: nothing of this process is to be run at the end.
         unsafe { libc::_exit(code) };
     }
+    open_outside(&folder);
     let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID;
     // SAFETY: this process has one thread.
     assert_eq!(unsafe { libc::unshare(flags) }, 0, "no namespaces: {}", std::io::Error::last_os_error());
@@ -266,6 +285,17 @@ fn become_role(role: &str, rules: Rules, inside: impl FnOnce() -> String) -> ! {
     let code = wait_for(first);
     // SAFETY: the same.
     unsafe { libc::_exit(code) };
+}
+
+fn open_outside(folder: &Path) {
+    let open = |path: &str, flags: i32, number: i32| {
+        let file = open(&folder.join(path).to_string_lossy(), flags).unwrap();
+        // SAFETY: nothing of this process has that number.
+        assert_eq!(unsafe { libc::dup2(file.as_raw_fd(), number) }, number);
+    };
+    open("top", libc::O_RDONLY, OUTSIDE.folder);
+    open("top/outside", libc::O_RDONLY, OUTSIDE.read);
+    open("top/outside", libc::O_WRONLY, OUTSIDE.write);
 }
 
 fn wait_for(process: i32) -> i32 {
@@ -353,7 +383,7 @@ fn agent_process(
     assert_eq!(unsafe { libc::dup2(held.as_raw_fd(), HELD) }, HELD);
     drop(held);
     if gated {
-        floor(folder);
+        floor();
         let program = gate::program();
         let listener = gate::install(&program).unwrap();
         to_gate.write_all(&listener.to_ne_bytes()).unwrap();
@@ -383,7 +413,7 @@ fn drop_capabilities(kept: CapabilitySet) {
 }
 
 /// As every session's: no right to write any file.
-fn floor(folder: &Path) {
+fn floor() {
     let abi = ABI::V6;
     let all = AccessFs::from_all(abi);
     let reading = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
@@ -397,8 +427,7 @@ fn floor(folder: &Path) {
         .unwrap()
         .create()
         .unwrap();
-    let socket = AccessFs::MakeSock.into();
-    for (path, access) in [(Path::new("/"), reading), (Path::new("/proc"), proc), (folder, socket)] {
+    for (path, access) in [(Path::new("/"), reading), (Path::new("/proc"), proc)] {
         rules = rules.add_rule(PathBeneath::new(PathFd::new(path).unwrap(), access)).unwrap();
     }
     for path in gate::device_rules() {

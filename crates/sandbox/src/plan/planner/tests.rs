@@ -162,8 +162,8 @@ fn one_mount_for_each_topmost_granted_path_and_none_inside() {
     assert!(plan.refused.is_empty(), "{}", refusals(&plan));
     assert!(plan.binds[0].read_only && plan.binds[0].noexec);
     assert!(!plan.binds[2].read_only && !plan.binds[2].noexec);
-    assert_eq!(floor(&plan, "/data"), Some(Rights { read: true, execute: false, socket: false }));
-    assert_eq!(floor(&plan, "/w"), Some(Rights { read: true, execute: true, socket: true }));
+    assert_eq!(floor(&plan, "/data"), Some(Rights { read: true, execute: false }));
+    assert_eq!(floor(&plan, "/w"), Some(Rights { read: true, execute: true }));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn starting_programs_ends_by_a_noexec_mount_and_begins_by_the_floor() {
     let plan = make(&[("/w", "read-write"), ("/w/bin", "all")], &["/w/bin/tool*"]);
     assert_eq!(targets(&plan), ["/w"]);
     assert!(!plan.binds[0].noexec);
-    assert_eq!(floor(&plan, "/w/bin"), Some(Rights { read: true, execute: true, socket: true }));
+    assert_eq!(floor(&plan, "/w/bin"), Some(Rights { read: true, execute: true }));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_file_that_may_be_written_brings_its_folder_and_nothing_else_of_it() {
     let plan = make(&[("/conf/app.json", "read-write")], &["/conf/app.json", "/conf/other"]);
     assert_eq!(targets(&plan), ["/conf"]);
     assert_eq!(floor(&plan, "/conf"), None);
-    assert_eq!(floor(&plan, "/conf/app.json"), Some(Rights { read: true, execute: false, socket: true }));
+    assert_eq!(floor(&plan, "/conf/app.json"), Some(Rights { read: true, execute: false }));
     assert!(!plan.binds[0].read_only);
     assert!(!plan.listed, "its other names are nobody's business");
     assert!(make(&[("/conf", "read")], &["/conf/other"]).listed);

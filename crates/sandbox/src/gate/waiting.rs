@@ -1,15 +1,17 @@
-//! Opening a named pipe for writing waits for a reader, so it is done by threads of their own, and not many.
+//! What must wait for another process is done by threads of their own, and not many: opening a named pipe for
+//! writing waits for a reader; opening or cutting a file that another process has a lease on waits until that is
+//! given up, or until the kernel ends it.
 
+use super::attributes::Change;
 use super::caller::Caller;
-use super::open::{How, Opening};
+use super::open::Opening;
 use super::plan::Reply;
 use super::serve::{Gate, Indispensable};
-use rustix::fs::{Mode, OFlags, fcntl_setfl};
 use rustix::io::Errno;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many callers may wait for readers at a time.
+/// How many callers may wait at a time.
 const MOST: usize = 64;
 
 /// `ERESTARTSYS`: the signal's handler runs, then the call begins anew or ends with `EINTR`, as its handler says.
@@ -18,39 +20,42 @@ const RESTART: Errno = Errno::from_raw_os_error(512);
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(20);
 
-/// Opens a pipe for writing. If it has no reader, a thread of its own waits and answers; `EACCES` if too many wait
-/// already.
-pub(super) fn open(gate: &Arc<Gate>, caller: &Caller<'_>, opening: Opening) -> Reply {
-    if let Some(reply) = attempt(gate, &opening) {
+/// What may have to wait.
+pub(super) enum Patient {
+    /// Opening what exists.
+    Open(Opening),
+    /// Cutting a file.
+    Cut(Change),
+}
+
+impl Patient {
+    /// One try; `None` if it must wait.
+    fn attempt(&self, gate: &Gate) -> Option<Reply> {
+        match self {
+            Patient::Open(opening) => opening.open(gate),
+            Patient::Cut(change) => change.cut(gate),
+        }
+    }
+}
+
+/// Does it. If it must wait, a thread of its own waits and answers; `EACCES` if too many wait already.
+pub(super) fn perform(gate: &Arc<Gate>, caller: &Caller<'_>, patient: Patient) -> Reply {
+    if let Some(reply) = patient.attempt(gate) {
         return reply;
     }
     let Some(ticket) = Ticket::take(gate) else { return Reply::Error(Errno::ACCESS) };
     let notice = *caller.notice();
-    let waiting = std::thread::Builder::new().name("pipe".into()).spawn(move || {
+    let waiting = std::thread::Builder::new().name("wait".into()).spawn(move || {
         let _guard = Indispensable;
         let gate = &ticket.0;
         let reply = match Caller::meet(gate, notice) {
-            Ok(caller) => wait(&caller, &opening),
+            Ok(caller) => wait(&caller, &patient),
             Err(_) => Reply::Error(Errno::ACCESS),
         };
-        drop(opening);
+        drop(patient);
         gate.answer(notice.id, reply);
     });
     if waiting.is_ok() { Reply::Later } else { Reply::Error(Errno::ACCESS) }
-}
-
-/// One try; `None` if there is no reader.
-fn attempt(gate: &Gate, opening: &Opening) -> Option<Reply> {
-    let How::Pipe(pipe) = &opening.how else { return Some(Reply::Error(Errno::INVAL)) };
-    let opened = pipe.reopen(gate, opening.found() | OFlags::NONBLOCK, Mode::empty()).and_then(|file| {
-        fcntl_setfl(&file, opening.flags & (OFlags::APPEND | OFlags::SYNC | OFlags::NOATIME))?;
-        Ok(file)
-    });
-    match opened {
-        Ok(file) => Some(Reply::File { file, close_on_exec: opening.flags.contains(OFlags::CLOEXEC) }),
-        Err(Errno::NXIO) => None,
-        Err(error) => Some(Reply::Error(error)),
-    }
 }
 
 /// One of the places to wait in.
@@ -70,10 +75,10 @@ impl Drop for Ticket {
     }
 }
 
-fn wait(caller: &Caller<'_>, opening: &Opening) -> Reply {
+fn wait(caller: &Caller<'_>, patient: &Patient) -> Reply {
     let mut pause = SHORTEST;
     loop {
-        if let Some(reply) = attempt(caller.gate(), opening) {
+        if let Some(reply) = patient.attempt(caller.gate()) {
             return reply;
         }
         if !caller.is_waiting() {

@@ -1,0 +1,155 @@
+//! `remit check`: findings with their places, and what programs read.
+
+use crate::place::{POLICY, empty, remit, transcript, workspace};
+use anyhow::Result;
+use serde_json::Value;
+
+#[test]
+fn a_clean_policy() -> Result<()> {
+    let env = workspace()?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"], &["check", "remit.yaml"], &["check", "--json"]])?, @r#"
+    $ remit check
+    ok  remit.yaml: no errors, 0 warnings, 0 notes
+    = 0
+    $ remit check remit.yaml
+    ok  remit.yaml: no errors, 0 warnings, 0 notes
+    = 0
+    $ remit check --json
+    {"file":"remit.yaml","findings":[],"ok":true,"version":1}
+    = 0
+    "#);
+    Ok(())
+}
+
+#[test]
+fn errors_are_shown_where_they_stand() -> Result<()> {
+    let env = empty()?;
+    let text = "version: \"1.0\"\nagents:\n  a:\n    permisions: []\n  b:\n    permissions:\n      - {path: \"src\", access: rread}\n";
+    env.write(env.project().join("remit.yaml"), text)?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @r#"
+    $ remit check
+    2> error[unknown-key]: `agents.a` has no key `permisions`
+    2>   ╭▸ remit.yaml:4:5
+    2>   │
+    2> 4 │     permisions: []
+    2>   │     ━━━━━━━━━━
+    2>   │
+    2>   ╰ help: did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`
+    2> 
+    2> error[unknown-access]: `rread` is no word for access
+    2>   ╭▸ remit.yaml:7:31
+    2>   │
+    2> 7 │       - {path: "src", access: rread}
+    2>   │                               ━━━━━
+    2>   │
+    2>   ╰ help: did you mean `read`? known here: `none`, `read`, `read-only`, `write`, `read-write`, `execute`, `all`
+    2> 
+    2> remit.yaml: 2 errors
+    = 3
+    "#);
+    let outcome = remit(&env, &["check", "--json"])?.ended(3)?;
+    let said: Value = serde_json::from_slice(&outcome.raw)?;
+    assert_eq!(said["ok"], false);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&said["findings"][0])?, @r#"
+    {
+      "code": "unknown-key",
+      "help": "did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`",
+      "message": "`agents.a` has no key `permisions`",
+      "place": {
+        "column": 5,
+        "file": "remit.yaml",
+        "line": 4,
+        "width": 10
+      },
+      "related": [],
+      "severity": "error"
+    }
+    "#);
+    Ok(())
+}
+
+#[test]
+fn dead_rules_and_tests_that_fail() -> Result<()> {
+    let env = empty()?;
+    let text = POLICY.replace("\"src/**\", access: all}", "\"secrets/a/**\", access: read}")
+        + "tests:\n  - {agent: default, verb: write, path: \"docs/x\", expect: allow}\n";
+    env.write(env.project().join("remit.yaml"), text)?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @r#"
+    $ remit check
+    2> error[failed-test]: `default` write `docs/x` came out as `deny`, not `allow`: agent layer, not granted by rule `docs/** read` (remit.yaml:8)
+    2>    ╭▸ remit.yaml:13:59
+    2>    │
+    2> 13 │   - {agent: default, verb: write, path: "docs/x", expect: allow}
+    2>    │                                                           ━━━━━
+    2>    │
+    2>    ⸬  remit.yaml:8:16
+    2>    │
+    2>  8 │       - {path: "docs/**", access: read}
+    2>    │                ───────── `docs/** read` decided
+    2>    │
+    2>    ╰ help: mend the rule, or the test if the answer is the right one
+    2> 
+    2> warning[dead-rule]: `secrets/a/** read` grants nothing: a `none` covers all of it, and nothing reopens that
+    2>    ╭▸ remit.yaml:11:16
+    2>    │
+    2> 11 │       - {path: "secrets/a/**", access: read}
+    2>    │                ━━━━━━━━━━━━━━
+    2>    │
+    2>    ⸬  remit.yaml:3:12
+    2>    │
+    2>  3 │   - {path: "secrets/**", access: none, for: all}
+    2>    │            ──────────── `secrets/** none` stands here
+    2>    │
+    2>    ╰ help: remove the rule
+    2> 
+    2> note[matches-nothing]: `secrets/**` does not exist yet
+    2>   ╭▸ remit.yaml:3:12
+    2>   │
+    2> 3 │   - {path: "secrets/**", access: none, for: all}
+    2>   ╰╴           ━━━━━━━━━━━━
+    2> 
+    2> note[matches-nothing]: `docs/**` does not exist yet
+    2>   ╭▸ remit.yaml:8:16
+    2>   │
+    2> 8 │       - {path: "docs/**", access: read}
+    2>   ╰╴               ━━━━━━━━━
+    2> 
+    2> note[matches-nothing]: `secrets/a/**` does not exist yet
+    2>    ╭▸ remit.yaml:11:16
+    2>    │
+    2> 11 │       - {path: "secrets/a/**", access: read}
+    2>    ╰╴               ━━━━━━━━━━━━━━
+    2> 
+    2> remit.yaml: 1 error
+    = 3
+    "#);
+    Ok(())
+}
+
+#[test]
+fn a_file_that_is_named() -> Result<()> {
+    let env = workspace()?;
+    env.write(env.project().join("other/mine.yaml"), "version: \"1.0\"\nagents: {}\n")?;
+    insta::assert_snapshot!(transcript(&env, &[&["check", "other/mine.yaml"], &["check", "no/such.yaml"]])?, @"
+    $ remit check other/mine.yaml
+    ok  other/mine.yaml: no errors, 0 warnings, 0 notes
+    = 0
+    $ remit check no/such.yaml
+    2> error: `no/such.yaml` cannot be read: No such file or directory (os error 2)
+    = 3
+    ");
+    Ok(())
+}
+
+#[test]
+fn two_policies_in_one_folder_are_an_error() -> Result<()> {
+    let env = workspace()?;
+    env.write(env.project().join("massgen-permissions.yaml"), POLICY)?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"
+    $ remit check
+    2> error: `[PROJECT]` holds both `remit.yaml` and `massgen-permissions.yaml`
+    2> hint: move what you need to `remit.yaml` and remove `massgen-permissions.yaml`
+    = 3
+    ");
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! `remit init`: what it finds, what it writes, and what it leaves alone.
+
+use crate::place::{empty, transcript};
+use anyhow::Result;
+use std::os::unix::fs::PermissionsExt;
+use test_support::TestEnv;
+use test_support::env::Outcome;
+
+/// Runs it with nothing in `PATH` but what the test put there.
+fn alone(env: &TestEnv, args: &[&str]) -> Result<Outcome> {
+    env.run(env.remit(args)?.env("PATH", env.root().join("bin")))
+}
+
+fn written(env: &TestEnv) -> Result<String> {
+    Ok(std::fs::read_to_string(env.project().join("remit.yaml"))?)
+}
+
+#[test]
+fn an_empty_folder_gets_a_policy_that_checks_clean() -> Result<()> {
+    let env = empty()?;
+    let outcome = alone(&env, &["init"])?.ended(0)?;
+    insta::assert_snapshot!(outcome.stdout, @"ok  wrote remit.yaml for default");
+    insta::assert_snapshot!(outcome.stderr, @"remit: read it, then `remit check` and `remit run -- sh`");
+    insta::assert_snapshot!(written(&env)?, @r#"
+    # What each coding agent may do here. People edit this file; agents cannot.
+    # `remit check` reads it, `remit explain AGENT VERB PATH` says what it means.
+    version: "1.0"
+    root: host              # a leading "/" is the machine's root; `workspace` would make it this folder
+    default_policy: deny    # what no rule covers is refused
+    intents: off            # `require`: no change without declared work
+
+    # A pattern means the path and all below it; "*" stays within a name, "**" crosses folders.
+    # access: none | read | write | read-write | execute (reads too) | all
+
+    # Out of bounds for everybody. A `none` is final: no narrower rule and no approval reopens it.
+    # `.env.example` and its like stay readable, so `.env.*` is not written as one pattern.
+    global_rules:
+      - {path: "**/.env", access: none, for: all}
+      - {path: "**/.env.local", access: none, for: all}
+      - {path: "**/.env.*.local", access: none, for: all}
+      - {path: "**/.env.development", access: none, for: all}
+      - {path: "**/.env.staging", access: none, for: all}
+      - {path: "**/.env.production", access: none, for: all}
+      - {path: "**/id_rsa", access: none, for: all}
+      - {path: "**/id_ecdsa", access: none, for: all}
+      - {path: "**/id_ed25519", access: none, for: all}
+      - {path: "**/.netrc", access: none, for: all}
+      - {path: "**/*.pem", access: none, for: all}
+
+    # One entry per agent; `remit run NAME` starts it. `all` includes running what was built.
+    agents:
+      default:            # any other command: `remit run -- CMD`
+        permissions:
+          - {path: ".", access: all}
+
+    # To narrow an agent, write narrower rules:
+    #    permissions: [{path: "src/**", access: all}, {path: "docs/**", access: read}]
+
+    # What must come out, checked whenever this file is read.
+    tests:
+      - {agent: default, verb: write, path: "README.md", expect: allow}
+      - {agent: default, verb: read, path: ".env", expect: deny}
+      - {agent: default, verb: write, path: "remit.yaml", expect: deny}
+    "#);
+    insta::assert_snapshot!(transcript(&env, &[&["check"], &["explain", "default", "read", ".env"]])?, @"
+    $ remit check
+    ok  remit.yaml: no errors, 0 warnings, 0 notes
+    = 0
+    $ remit explain default read .env
+    deny  default may not read [PROJECT]/.env
+
+      protected    –     no opinion
+      system       deny  the path is out of bounds by rule `**/.env none` (remit.yaml:14)
+      client       –     no opinion
+      scope        –     no opinion
+      agent        –     no opinion
+      intent       –     no opinion
+      owned-scope  –     no opinion
+      freshness    –     no opinion
+      approval     –     no opinion
+
+    rules for [PROJECT]/.env (together: none)
+      `**/.env none` (remit.yaml:14)  decided
+      `. all` (remit.yaml:30)         dead under `**/.env none` (remit.yaml:14)
+
+    what would change it
+      change `**/.env none` (remit.yaml:14)
+    = 1
+    ");
+    Ok(())
+}
+
+#[test]
+fn a_rust_repository_with_secrets_and_an_agent_program() -> Result<()> {
+    let env = empty()?;
+    let repo = env.repo()?;
+    repo.write("Cargo.toml", "[package]\nname = \"x\"\n")?;
+    repo.write("src/main.rs", "fn main() {}\n")?;
+    repo.write(".env", "TOKEN=x\n")?;
+    repo.write("deploy/credentials.json", "{}\n")?;
+    repo.write("secrets/key", "x\n")?;
+    repo.commit("a repository")?;
+    let program = env.write(env.root().join("claude.sh"), "#!/bin/sh\n")?;
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+    env.install("claude", &program)?;
+    let outcome = alone(&env, &["init"])?.ended(0)?;
+    insta::assert_snapshot!(outcome.stdout, @"ok  wrote remit.yaml for claude, default");
+    insta::assert_snapshot!(outcome.stderr, @"remit: read it, then `remit check` and `remit run claude`");
+    let text = written(&env)?;
+    let rules: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("global_rules")).collect();
+    insta::assert_snapshot!(rules.join("\n"), @r#"
+    global_rules:
+      - {path: "**/.env", access: none, for: all}
+      - {path: "**/.env.local", access: none, for: all}
+      - {path: "**/.env.*.local", access: none, for: all}
+      - {path: "**/.env.development", access: none, for: all}
+      - {path: "**/.env.staging", access: none, for: all}
+      - {path: "**/.env.production", access: none, for: all}
+      - {path: "**/id_rsa", access: none, for: all}
+      - {path: "**/id_ecdsa", access: none, for: all}
+      - {path: "**/id_ed25519", access: none, for: all}
+      - {path: "**/.netrc", access: none, for: all}
+      - {path: "**/*.pem", access: none, for: all}
+      # found here:
+      - {path: "deploy/credentials.json", access: none, for: all}
+      - {path: "secrets/**", access: none, for: all}
+
+    # One entry per agent; `remit run NAME` starts it. `all` includes running what was built.
+    # Toolchains (rust) and system folders need no rule.
+    agents:
+      claude:
+        cli: claude
+        permissions:
+          - {path: ".", access: all}
+      default:            # any other command: `remit run -- CMD`
+        permissions:
+          - {path: ".", access: all}
+
+    # To narrow an agent, write narrower rules:
+    #    permissions: [{path: "src/**", access: all}, {path: "docs/**", access: read}]
+
+    # What must come out, checked whenever this file is read.
+    tests:
+      - {agent: default, verb: write, path: "README.md", expect: allow}
+      - {agent: default, verb: read, path: ".env", expect: deny}
+      - {agent: default, verb: write, path: "remit.yaml", expect: deny}
+      - {agent: default, verb: write, path: ".git/hooks/pre-commit", expect: deny}
+    "#);
+    insta::assert_snapshot!(transcript(&env, &[&["check"], &["check", "--json"]])?, @r#"
+    $ remit check
+    ok  remit.yaml: no errors, 0 warnings, 0 notes
+    = 0
+    $ remit check --json
+    {"file":"remit.yaml","findings":[],"ok":true,"version":1}
+    = 0
+    "#);
+    Ok(())
+}
+
+#[test]
+fn a_second_run_changes_nothing() -> Result<()> {
+    let env = empty()?;
+    alone(&env, &["init"])?.ended(0)?;
+    let edited = written(&env)?.replace("intents: off", "intents: off    # mine");
+    env.write(env.project().join("remit.yaml"), &edited)?;
+    insta::assert_snapshot!(transcript(&env, &[&["init"]])?, @"
+    $ remit init
+    ok  remit.yaml is here already, and stays as it is
+    2> remit: `remit init --dry-run` shows what a new one would change
+    = 0
+    ");
+    assert_eq!(written(&env)?, edited);
+    let outcome = alone(&env, &["init", "--dry-run"])?.ended(0)?;
+    insta::assert_snapshot!(outcome.stdout, @r#"
+    --- remit.yaml
+    +++ remit.yaml
+    @@ -3,7 +3,7 @@
+     version: "1.0"
+     root: host              # a leading "/" is the machine's root; `workspace` would make it this folder
+     default_policy: deny    # what no rule covers is refused
+    -intents: off    # mine            # `require`: no change without declared work
+    +intents: off            # `require`: no change without declared work
+     
+     # A pattern means the path and all below it; "*" stays within a name, "**" crosses folders.
+     # access: none | read | write | read-write | execute (reads too) | all
+    "#);
+    assert_eq!(written(&env)?, edited);
+    Ok(())
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_shows_the_whole_file() -> Result<()> {
+    let env = empty()?;
+    let outcome = alone(&env, &["init", "--dry-run"])?.ended(0)?;
+    assert_eq!(std::fs::read_dir(env.project())?.count(), 0, "something was written");
+    assert_eq!(std::fs::read_dir(env.state())?.count(), 0, "state was made");
+    alone(&env, &["init"])?.ended(0)?;
+    let added: String = outcome
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with("+++"))
+        .filter_map(|line| line.strip_prefix('+'))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(added, written(&env)?);
+    Ok(())
+}
+
+#[test]
+fn a_policy_of_the_other_name_is_not_joined_by_a_second_one() -> Result<()> {
+    let env = empty()?;
+    let other = env.project().join("massgen-permissions.yaml");
+    env.write(&other, "version: \"1.0\"\nagents:\n  - id: a\n    permissions: {\"src/**\": read}\n")?;
+    insta::assert_snapshot!(transcript(&env, &[&["init"], &["check"]])?, @r#"
+    $ remit init
+    2> error: `massgen-permissions.yaml` governs this folder already
+    2> hint: `remit check` reads it as it stands
+    = 7
+    $ remit check
+    ok  massgen-permissions.yaml: no errors, 0 warnings, 1 note
+    2> note[matches-nothing]: `src/**` does not exist yet
+    2>   ╭▸ massgen-permissions.yaml:4:19
+    2>   │
+    2> 4 │     permissions: {"src/**": read}
+    2>   ╰╴                  ━━━━━━━━
+    2> 
+    = 0
+    "#);
+    assert!(!env.project().join("remit.yaml").exists());
+    Ok(())
+}
+
+#[test]
+fn a_link_in_the_place_of_the_policy_is_not_written_through() -> Result<()> {
+    let env = empty()?;
+    let target = env.root().join("elsewhere");
+    std::os::unix::fs::symlink(&target, env.project().join("remit.yaml"))?;
+    let outcome = alone(&env, &["init"])?;
+    assert_eq!(outcome.code, 4, "{}{}", outcome.stdout, outcome.stderr);
+    assert!(!target.exists());
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! What the command line prints, whole, and the codes that it ends with.
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the tests look at files")]
+
+mod check;
+mod explain;
+mod init;
+mod log;
+mod manners;
+mod place;
+mod reference;
+mod verify;

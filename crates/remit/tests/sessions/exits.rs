@@ -1,0 +1,130 @@
+//! The exit code is the program's, its streams are the terminal's, its arguments arrive as they are.
+
+use crate::place::{POLICY, each_user, own, remit, sh};
+use anyhow::Result;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+
+#[test]
+fn the_code_is_the_programs_own_and_signals_count_from_128() -> Result<()> {
+    each_user(POLICY, |env| {
+        for (script, code) in [
+            ("exit 0", 0),
+            ("exit 7", 7),
+            ("exit 125", 125),
+            ("exit 255", 255),
+            ("kill -TERM $$", 143),
+            ("kill -KILL $$", 137),
+            ("kill -SEGV $$", 139),
+            ("kill -HUP $$", 129),
+        ] {
+            let outcome = sh(env, script)?;
+            assert_eq!(outcome.code, code, "{script}: {}", outcome.stderr);
+            assert_eq!(outcome.stderr, "", "{script}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn what_never_started_is_125() -> Result<()> {
+    each_user(POLICY, |env| {
+        let program = |name: &str, text: &str, mode: u32| -> Result<()> {
+            let path = env.write(env.project().join(name), text)?;
+            Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
+        };
+        program("secrets/hidden", "#!/bin/sh\necho ran\n", 0o755)?;
+        program("plain", "#!/bin/sh\necho ran\n", 0o644)?;
+        program("lost", "#!/no/such/interpreter\necho ran\n", 0o755)?;
+        program("noise", "\u{1}\u{2}\u{3}", 0o755)?;
+        for (name, why) in [
+            ("secrets/hidden", "Permission denied"),
+            ("./plain", "Permission denied"),
+            ("./lost", "No such file or directory"),
+            ("./noise", "Exec format error"),
+            ("./absent", "No such file or directory"),
+            ("./src", "Permission denied"),
+        ] {
+            let outcome = remit(env, &["run", "--", name])?;
+            assert_eq!(outcome.code, 125, "{name}: {}{}", outcome.stdout, outcome.stderr);
+            assert_eq!(outcome.stdout, "", "{name}");
+            assert!(outcome.stderr.contains(why), "{name}: {}", outcome.stderr);
+        }
+        for args in [&["run", "--", "no-such-program"][..], &["run", "nobody"], &["run"], &["run", "default"]]
+        {
+            let outcome = remit(env, args)?;
+            assert_eq!(outcome.code, 125, "{args:?}: {}", outcome.stderr);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn input_passes_through_whole_and_ends() -> Result<()> {
+    each_user(POLICY, |env| {
+        let input: Vec<u8> = (0..1_000_003_u32).map(|n| (n % 251) as u8).collect();
+        let outcome = env.feed(&mut env.remit(["run", "--", "/bin/cat"])?, &input)?;
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.raw == input, "{} bytes of {}", outcome.raw.len(), input.len());
+        Ok(())
+    })
+}
+
+#[test]
+fn output_and_talk_keep_apart() -> Result<()> {
+    let outcome = sh(&own()?, "echo data; echo talk >&2")?.ended(0)?;
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("data\n", "talk\n"));
+    Ok(())
+}
+
+#[test]
+fn arguments_arrive_byte_for_byte() -> Result<()> {
+    let odd: [&[u8]; 12] = [
+        b"",
+        b" ",
+        b"a b",
+        b"x\ny",
+        b"\t",
+        b"\xff\xfe\x80",
+        b"--",
+        b"--help",
+        b"-C",
+        b"it's \"quoted\" $HOME `x`",
+        b"*",
+        "é→".as_bytes(),
+    ];
+    let args: Vec<OsString> = ["run", "--", "/usr/bin/printf", "%s\\0"]
+        .into_iter()
+        .map(OsString::from)
+        .chain(odd.iter().map(|bytes| OsString::from_vec(bytes.to_vec())))
+        .collect();
+    each_user(POLICY, |env| {
+        let outcome = env.run(&mut env.remit(args.clone())?)?.ended(0)?;
+        let seen: Vec<&[u8]> =
+            outcome.raw.strip_suffix(b"\0").unwrap_or_default().split(|b| *b == 0).collect();
+        assert_eq!(seen, odd);
+        Ok(())
+    })
+}
+
+#[test]
+fn sessions_do_not_nest_and_say_so() -> Result<()> {
+    each_user(POLICY, |env| {
+        for (inner, code) in [
+            ("run -- /bin/echo ran", 125),
+            ("log", 5),
+            ("verify", 5),
+            ("hooks status claude", 5),
+            ("demo --once", 5),
+        ] {
+            let outcome = sh(env, &format!("/run/remit/session/remit {inner}"))?;
+            assert_eq!(outcome.code, code, "{inner}: {}{}", outcome.stdout, outcome.stderr);
+            assert_eq!(outcome.stdout, "", "{inner}");
+            assert!(outcome.stderr.contains("inside a session"), "{inner}: {}", outcome.stderr);
+        }
+        let outcome = sh(env, "/run/remit/session/remit explain default write remit.yaml")?.ended(1)?;
+        assert!(outcome.stdout.starts_with("deny"), "{}", outcome.stdout);
+        Ok(())
+    })
+}

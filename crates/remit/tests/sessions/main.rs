@@ -1,0 +1,12 @@
+//! `remit run` as a person meets it: codes, streams, surroundings, git, and nothing left behind.
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the tests look at files and processes")]
+
+mod ends;
+mod exits;
+mod files;
+mod leftovers;
+mod place;
+mod surroundings;
+mod terminal;
+mod watch;
