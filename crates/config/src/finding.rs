@@ -69,11 +69,16 @@ pub(crate) fn shown(text: &str) -> String {
     let mut chars = text.chars();
     let head: String = chars.by_ref().take(80).collect();
     let dots = if chars.next().is_some() { "…" } else { "" };
-    let mut seen = String::with_capacity(head.len());
-    for c in escape(head.as_bytes()).chars() {
+    format!("`{}{dots}`", visible(head.as_bytes()))
+}
+
+/// Input of any length, without backticks.
+pub(crate) fn visible(text: &[u8]) -> String {
+    let mut seen = String::with_capacity(text.len());
+    for c in escape(text).chars() {
         if invisible(c) { seen.extend(c.escape_unicode()) } else { seen.push(c) }
     }
-    format!("`{seen}{dots}`")
+    seen
 }
 
 #[cfg(test)]

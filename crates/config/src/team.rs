@@ -4,7 +4,6 @@ use crate::finding::{Findings, shown};
 use crate::read::Fields;
 use crate::rules;
 use crate::tree::{Entry, Node, Value};
-use remit_core::path::escape;
 use remit_core::{AgentName, Diagnostic, Place};
 use remit_policy::source::{AgentSource, At, Cli, RoleSource};
 use std::collections::BTreeMap;

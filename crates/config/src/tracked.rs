@@ -1,7 +1,6 @@
 //! What a `none` rule cannot keep from an agent: files that git tracks, since git shows them from its records.
 
-use crate::finding::shown;
-use remit_core::path::escape;
+use crate::finding::{shown, visible};
 use remit_core::{AbsPath, Diagnostic, Place, Rule, Severity};
 use remit_policy::{Access, AgentPolicy, Policy};
 use std::collections::BTreeMap;
@@ -55,7 +54,7 @@ fn warning(place: Place, rule: &Rule, first: &[u8], count: usize) -> Diagnostic 
         shown(&rule.text)
     );
     let help = format!(
-        "`git rm --cached {}` and commit; what was committed before stays readable until the history is rewritten, so change the secret, or hide `.git` from the agent",
+        "`git rm --cached -- {}` and commit; what was committed before stays readable until the history is rewritten, so change the secret, or hide `.git` from the agent",
         quoted(first)
     );
     Diagnostic::new(Severity::Warning, "none-but-tracked", place, message).help(help)
@@ -63,7 +62,7 @@ fn warning(place: Place, rule: &Rule, first: &[u8], count: usize) -> Diagnostic 
 
 /// A path as a word of a shell, if it needs quotes.
 fn quoted(path: &[u8]) -> String {
-    let text = escape(path);
+    let text = visible(path);
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | ',');
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -28,6 +28,10 @@ pub fn identity(home: &Path, xdg_config: Option<&Path>) -> io::Result<Identity> 
 fn read(file: &Path, home: &Path, depth: u8, found: &mut Identity) -> io::Result<()> {
     // A person's own file may be a link, to where dotfiles are kept.
     let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    // `/dev/null` is a way to say: no file.
+    if fs::metadata(&real).is_ok_and(|seen| !seen.is_file()) {
+        return Ok(());
+    }
     for setting in small(&real)?.map_or_else(Vec::new, |text| settings(&text)) {
         let value = setting.value.map(|value| String::from_utf8_lossy(&value).into_owned());
         match (setting.section.as_str(), setting.key.as_str(), value) {
@@ -65,6 +69,18 @@ mod tests {
         let found = identity(home, None).unwrap();
         assert_eq!(found.name.as_deref(), Some("A # B"));
         assert_eq!(found.email.as_deref(), Some("new@x"));
+    }
+
+    #[test]
+    fn a_file_that_is_a_link_is_followed_and_a_device_says_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path();
+        fs::write(home.join("dotfile"), "[include]\npath = /dev/null\n[user]\nname = A\\\n B\n").unwrap();
+        std::os::unix::fs::symlink("dotfile", home.join(".gitconfig")).unwrap();
+        assert_eq!(identity(home, None).unwrap().name.as_deref(), Some("A B"));
+        fs::remove_file(home.join(".gitconfig")).unwrap();
+        std::os::unix::fs::symlink("/dev/null", home.join(".gitconfig")).unwrap();
+        assert_eq!(identity(home, None).unwrap(), Identity::default());
     }
 
     #[test]

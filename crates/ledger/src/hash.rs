@@ -36,6 +36,28 @@ impl Hash {
     }
 }
 
+/// Counts and hashes bytes that come line by line.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    state: Sha256,
+    bytes: u64,
+    lines: u64,
+}
+
+impl Tally {
+    /// Takes a line as it stands, with its newline if it has one. No bytes are no line.
+    pub fn line(&mut self, line: &[u8]) {
+        self.state.update(line);
+        self.bytes = self.bytes.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
+        self.lines = self.lines.saturating_add(u64::from(!line.is_empty()));
+    }
+
+    /// How many bytes and lines there were, and what they hash to (plain SHA-256).
+    pub fn finish(self) -> (u64, u64, Hash) {
+        (self.bytes, self.lines, Hash(self.state.finalize().into()))
+    }
+}
+
 fn digits(byte: u8) -> [u8; 2] {
     [byte >> 4, byte & 15].map(|half| DIGITS.get(usize::from(half)).copied().unwrap_or(b'0'))
 }
@@ -109,6 +131,13 @@ mod tests {
         assert_eq!(Hash::of(&[b"abc"]).to_string(), abc);
         assert_eq!(Hash::of(&[b"a", b"", b"bc"]).to_string(), abc);
         assert_eq!(Hash::from_hex(abc.as_bytes()), Some(Hash::of(&[b"abc"])));
+    }
+
+    #[test]
+    fn a_tally_counts_lines_and_hashes_them_as_one() {
+        let mut tally = Tally::default();
+        [&b"a\n"[..], b"bc", b""].iter().for_each(|line| tally.line(line));
+        assert_eq!(tally.finish(), (4, 2, Hash::of(&[b"a\nbc"])));
     }
 
     #[test]

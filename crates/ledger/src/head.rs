@@ -16,8 +16,8 @@ pub const BYTES: usize = BODY + 32;
 
 const BODY: usize = 104;
 
-/// The greatest number that a head may say comes next; a greater one is not believed, so that numbers never run
-/// out because somebody wrote one down.
+/// The greatest number of a record or checkpoint that is believed without a chain that leads to it, so that
+/// numbers do not run out because somebody wrote one down.
 pub const FARTHEST: u64 = 1 << 52;
 
 /// Where the ledger ends.
@@ -61,7 +61,8 @@ impl Head {
     pub fn encode(&self) -> [u8; BYTES] {
         let mut out = [0; BYTES];
         let numbers = [self.segment, self.length, self.next, self.checkpoints].map(u64::to_be_bytes);
-        let body = SCHEME.iter().chain(numbers.iter().flatten()).chain(&self.hash.0).chain(&self.checkpoint.0);
+        let body =
+            SCHEME.iter().chain(numbers.iter().flatten()).chain(&self.hash.0).chain(&self.checkpoint.0);
         for (to, from) in out.iter_mut().zip(body) {
             *to = *from;
         }
@@ -87,8 +88,8 @@ impl Head {
         let (next, rest) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
         let (checkpoints, rest) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
         let (hash, checkpoint) = rest.split_first_chunk().ok_or(HeadError::Shape)?;
-        let next = u64::from_be_bytes(*next);
-        if next == 0 || next > FARTHEST {
+        let (next, checkpoints) = (u64::from_be_bytes(*next), u64::from_be_bytes(*checkpoints));
+        if next == 0 || next.max(checkpoints) > FARTHEST {
             return Err(HeadError::Number);
         }
         Ok(Self {
@@ -96,7 +97,7 @@ impl Head {
             length: u64::from_be_bytes(*length),
             next,
             hash: Hash(*hash),
-            checkpoints: u64::from_be_bytes(*checkpoints),
+            checkpoints,
             checkpoint: Hash(checkpoint.try_into().map_err(|_| HeadError::Shape)?),
         })
     }
@@ -135,6 +136,8 @@ mod tests {
         for next in [0, FARTHEST + 1, u64::MAX] {
             assert_eq!(Head::decode(&Head { next, ..HEAD }.encode()), Err(HeadError::Number));
         }
+        let signed = Head { checkpoints: FARTHEST + 1, ..HEAD };
+        assert_eq!(Head::decode(&signed.encode()), Err(HeadError::Number));
     }
 
     #[test]

@@ -1,12 +1,17 @@
-//! Is each line the one that was written there? A [`Verifier`] is fed one line after the other and names the
-//! first that is not.
+//! Is each line the one that was written there? A [`Verifier`] is fed one line after the other and names each
+//! place where one is not.
 //!
-//! Bytes that are no chained line are held back: if the next chained line is a seal that says how many they are
-//! and what they hash to, they are a damaged end that was closed off; if none comes, they are the fault.
+//! Bytes that are no chained line are held back. If they can be the beginning of a line, and the next line is a
+//! seal that says how many they are and what they hash to, then a writer died there, and all is well. Everything
+//! else is damage. The chain goes on behind it, with the next line that is whole and has a later number: what was
+//! written well stays readable, and the damage stays told.
 
+use crate::chain::is_beginning;
+use crate::head::FARTHEST;
 use crate::seal::{Lost, Seal, Torn};
 use crate::{Hash, Parsed, parse_line};
 use sha2::{Digest as _, Sha256};
+use std::cmp::Ordering;
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -47,9 +52,25 @@ pub enum Fault {
     /// It is whole and chained, but something that counted it had another hash.
     #[error("replaced: it is not the record that was here before")]
     Replaced,
+    /// A seal tells that it was gone when the next append looked.
+    #[error("missing: a power loss took it, or somebody cut the ledger")]
+    Lost,
+    /// A seal tells of lines that were not what had been written.
+    #[error("damaged: an append found other bytes here; a disk that failed, or somebody changed them")]
+    Told,
+    /// A seal tells that the head had to be made anew.
+    #[error(
+        "the head was gone when this was written, so records before it may be missing; a disk that failed, or somebody removed it"
+    )]
+    HeadLost,
+    /// A seal tells that checkpoints were gone.
+    #[error(
+        "signed checkpoints or the anchor were gone when this was written; a power loss, or somebody removed them"
+    )]
+    Unsigned,
 }
 
-/// The first line that is not what was written.
+/// A line that is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("record {seq}, byte {offset} of its segment: {fault}")]
 pub struct Bad {
@@ -62,13 +83,15 @@ pub struct Bad {
 }
 
 /// What a line turned out to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step<'a> {
     /// The next record.
     Record(Parsed<'a>),
     /// The next record, and it is a seal.
-    Seal(Parsed<'a>, Seal),
-    /// Not the next record; held back until a seal closes it off.
+    Seal(Parsed<'a>, Box<Seal>),
+    /// A whole record behind damage: the chain goes on from it, and nothing but itself says that it belongs here.
+    Resumed(Parsed<'a>),
+    /// Not the next record; held back.
     Unchained,
 }
 
@@ -79,6 +102,10 @@ pub struct Verifier {
     expects: Option<(u64, Hash)>,
     offset: u64,
     held: Option<Held>,
+    /// What is to be told and was not yet taken.
+    damage: Option<Bad>,
+    /// The record that the line before skipped, and where it should have stood.
+    skipped: Option<(u64, Hash, u64)>,
 }
 
 /// Bytes that are no chained lines.
@@ -87,10 +114,9 @@ struct Held {
     bad: Bad,
     state: Sha256,
     bytes: u64,
-    lines: u64,
     /// A newline that was seen and not yet hashed: the one before a seal belongs to the seal.
     newline: bool,
-    /// Whole lines are among them, which no torn write leaves behind.
+    /// No writer that died leaves them behind.
     certain: bool,
 }
 
@@ -102,7 +128,6 @@ impl Held {
         }
         self.state.update(line);
         self.bytes = self.bytes.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
-        self.lines = self.lines.saturating_add(1);
         self.newline = newline;
     }
 
@@ -119,12 +144,12 @@ impl Verifier {
 
     /// For lines from number `next` on; `prev` is the hash of the one before.
     pub fn at(next: u64, prev: Hash) -> Self {
-        Self { expects: Some((next, prev)), offset: 0, held: None }
+        Self { expects: Some((next, prev)), ..Self::anywhere() }
     }
 
     /// For lines from anywhere on; the first is taken at its word about what came before.
     pub fn anywhere() -> Self {
-        Self { expects: None, offset: 0, held: None }
+        Self { expects: None, offset: 0, held: None, damage: None, skipped: None }
     }
 
     /// The number that the next line must have, and the hash of the last chained line. `None` if nothing was fed
@@ -133,24 +158,38 @@ impl Verifier {
         self.expects
     }
 
-    /// Lines are counted in bytes from here again: a new segment begins.
-    pub fn restart_offset(&mut self) {
-        self.offset = 0;
+    /// Where the next line begins, in bytes from the first that was fed.
+    pub fn offset(&self) -> u64 {
+        self.offset
     }
 
-    /// What is held back: the first fault.
+    /// A new segment begins: lines are counted in bytes from here again. What is held back at the end of the one
+    /// before is forgotten; see [`Verifier::held`].
+    pub fn restart_offset(&mut self) {
+        self.offset = 0;
+        self.held = None;
+    }
+
+    /// What is held back: where it begins and what is wrong with its first line.
     pub fn held(&self) -> Option<Bad> {
         self.held.as_ref().map(|held| held.bad)
     }
 
-    /// Whether what is held back cannot be a torn write that is about to be sealed.
+    /// Whether what is held back is not what a writer leaves that died.
     pub fn is_certain(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.certain)
     }
 
-    /// All that is held back, for a seal; a newline is to be written between it and the seal.
+    /// The damage that was found since this was asked last. To be asked after each line. [`Fault::Swapped`] may
+    /// come for a place of which another fault was told.
+    pub fn take_damage(&mut self) -> Option<Bad> {
+        self.damage.take()
+    }
+
+    /// All that is held back, if a writer that died left it, for a seal; a newline is to be written between it and
+    /// the seal.
     pub fn torn(&self) -> Option<Torn> {
-        self.held.clone().map(|mut held| {
+        self.held.clone().filter(|held| !held.certain).map(|mut held| {
             held.push(b"", false);
             held.torn()
         })
@@ -164,86 +203,111 @@ impl Verifier {
         };
         let offset = self.offset;
         self.offset = offset.saturating_add(u64::try_from(raw.len()).unwrap_or(u64::MAX));
-        let judged = match &self.held {
-            None => self.judge(line, None),
-            Some(held) if held.newline => self.judge(line, Some(held)),
-            // No line begins in the middle of another.
-            Some(_) => Err(Fault::Malformed),
+        let skipped = self.skipped.take();
+        // No line begins in the middle of another.
+        let parsed = match &self.held {
+            Some(held) if !held.newline => Err(Fault::Malformed),
+            _ => whole(line),
         };
-        match judged {
-            Ok((parsed, seal)) => {
-                self.held = None;
-                self.expects = Some((parsed.seq.saturating_add(1), parsed.hash));
-                seal.map_or(Step::Record(parsed), |seal| Step::Seal(parsed, seal))
-            }
+        match parsed {
+            Ok(parsed) => self.place(parsed, offset, skipped).unwrap_or_else(|fault| {
+                self.hold(line, newline, offset, fault, true);
+                Step::Unchained
+            }),
             Err(fault) => {
-                self.hold(line, newline, offset, fault);
+                self.hold(line, newline, offset, fault, false);
                 Step::Unchained
             }
         }
     }
 
-    fn hold(&mut self, line: &[u8], newline: bool, offset: u64, fault: Fault) {
-        let whole = !matches!(fault, Fault::Malformed | Fault::Altered);
+    /// Takes a whole line, or says why the chain does not go on from it.
+    fn place<'a>(
+        &mut self,
+        parsed: Parsed<'a>,
+        offset: u64,
+        skipped: Option<(u64, Hash, u64)>,
+    ) -> Result<Step<'a>, Fault> {
+        let seal = Seal::read(parsed.record);
+        let step = match self.stands(&parsed, seal.as_ref()) {
+            Ok(()) => {
+                let torn = seal.as_ref().and_then(|seal| seal.torn);
+                let fault = match (&self.held, torn) {
+                    (None, None) => None,
+                    (Some(held), torn) if !held.certain && torn == Some(held.torn()) => None,
+                    (Some(held), _) if held.certain && torn.is_none() => None,
+                    (Some(held), _) => Some(held.bad),
+                    (None, Some(_)) => Some(Bad { seq: parsed.seq, offset, fault: Fault::WrongSeal }),
+                };
+                self.damage = self.damage.or(fault);
+                seal.map_or(Step::Record(parsed), |seal| Step::Seal(parsed, Box::new(seal)))
+            }
+            Err(fault) => {
+                let (next, prev) = self.expects.unwrap_or((parsed.seq, parsed.prev));
+                if parsed.seq < next || parsed.seq > FARTHEST {
+                    // The line that was missing comes right after the one that stood in its place.
+                    if let Some((seq, _, offset)) =
+                        skipped.filter(|s| (s.0, s.1) == (parsed.seq, parsed.prev))
+                    {
+                        self.damage = Some(Bad { seq, offset, fault: Fault::Swapped });
+                    }
+                    return Err(fault);
+                }
+                if !self.is_certain() {
+                    self.damage = Some(self.held().unwrap_or(Bad { seq: next, offset, fault }));
+                }
+                if fault == (Fault::Gap { found: next.saturating_add(1) }) && self.held.is_none() {
+                    self.skipped = Some((next, prev, offset));
+                }
+                Step::Resumed(parsed)
+            }
+        };
+        self.held = None;
+        self.expects = Some((parsed.seq.saturating_add(1), parsed.hash));
+        Ok(step)
+    }
+
+    fn hold(&mut self, line: &[u8], newline: bool, offset: u64, fault: Fault, whole: bool) {
+        let prev = self.expects.map(|(_, prev)| prev);
+        // Behind a torn line, the newline of a seal may be all that was written of it.
+        let honest = !whole && is_beginning(line, prev.as_ref()) && (self.held.is_some() || !line.is_empty());
         let expects = self.expects;
         let held = self.held.get_or_insert_with(|| Held {
             bad: Bad { seq: expects.map_or(0, |(next, _)| next), offset, fault },
             state: Sha256::new(),
             bytes: 0,
-            lines: 0,
             newline: false,
             certain: false,
         });
-        // The line that was missing comes right after the one that stands in its place.
-        let after = Fault::Gap { found: held.bad.seq.saturating_add(1) };
-        if held.lines == 1 && held.bad.fault == after && whole {
-            let place = parse_line(line).ok().map(|parsed| (parsed.seq, parsed.prev));
-            if place == expects {
-                held.bad.fault = Fault::Swapped;
-            }
+        if !honest && !held.certain {
+            held.certain = true;
+            self.damage = self.damage.or(Some(held.bad));
         }
-        held.certain |= whole;
         held.push(line, newline);
     }
 
-    /// Whether `line` is the next record. With bytes held back, only the seal that closes them off is.
-    fn judge<'a>(&self, line: &'a [u8], held: Option<&Held>) -> Result<(Parsed<'a>, Option<Seal>), Fault> {
-        let parsed = parse_line(line).map_err(|_| Fault::Malformed)?;
-        if !parsed.is_whole() {
-            return Err(Fault::Altered);
-        }
-        let seal = Seal::read(parsed.record);
-        let (torn, lost) = seal.map_or((None, None), |seal| (seal.torn, seal.lost));
-        let closes = match (torn, held) {
-            (None, None) => true,
-            (Some(torn), Some(held)) => torn == held.torn(),
-            _ => false,
-        };
-        if !closes {
-            return Err(self.place(&parsed).err().unwrap_or(Fault::WrongSeal));
-        }
-        match lost {
-            None => self.place(&parsed)?,
-            Some(Lost { from, to, .. }) => {
-                let (next, prev) = self.expects.unwrap_or((from, parsed.prev));
-                if from != next || parsed.prev != prev || from > to || to.checked_add(1) != Some(parsed.seq) {
-                    return Err(Fault::WrongSeal);
-                }
-            }
-        }
-        Ok((parsed, seal))
-    }
-
     /// Whether the line stands where it should.
-    fn place(&self, parsed: &Parsed<'_>) -> Result<(), Fault> {
+    fn stands(&self, parsed: &Parsed<'_>, seal: Option<&Seal>) -> Result<(), Fault> {
         let (next, prev) = self.expects.unwrap_or((parsed.seq, parsed.prev));
+        if let Some(Lost { from, to, .. }) = seal.and_then(|seal| seal.lost) {
+            let next = self.expects.map_or(from, |(next, _)| next);
+            let fits =
+                from == next && parsed.prev == prev && from <= to && to.checked_add(1) == Some(parsed.seq);
+            return if fits { Ok(()) } else { Err(Fault::WrongSeal) };
+        }
         match parsed.seq.cmp(&next) {
-            std::cmp::Ordering::Greater => Err(Fault::Gap { found: parsed.seq }),
-            std::cmp::Ordering::Less => Err(Fault::Repeated { found: parsed.seq }),
-            std::cmp::Ordering::Equal if parsed.prev != prev => Err(Fault::WrongPrev),
-            std::cmp::Ordering::Equal => Ok(()),
+            Ordering::Greater => Err(Fault::Gap { found: parsed.seq }),
+            Ordering::Less => Err(Fault::Repeated { found: parsed.seq }),
+            Ordering::Equal if parsed.prev != prev => Err(Fault::WrongPrev),
+            Ordering::Equal => Ok(()),
         }
     }
+}
+
+/// Takes a line apart if its hash is that of the rest of it.
+fn whole(line: &[u8]) -> Result<Parsed<'_>, Fault> {
+    let parsed = parse_line(line).map_err(|_| Fault::Malformed)?;
+    if parsed.is_whole() { Ok(parsed) } else { Err(Fault::Altered) }
 }
 
 #[cfg(test)]
@@ -275,14 +339,15 @@ mod tests {
             .collect()
     }
 
-    /// How many records were accepted, and what is wrong.
-    fn check(lines: &[Vec<u8>]) -> (u64, Option<(u64, Fault)>) {
+    /// How many lines the chain has, and the damage that was told.
+    fn check(lines: &[Vec<u8>]) -> (u64, Vec<(u64, Fault)>) {
         let mut verifier = Verifier::new(GENESIS);
-        let mut good = 0;
+        let (mut chained, mut told) = (0, Vec::new());
         for line in lines {
-            good += u64::from(!matches!(verifier.feed(line), Step::Unchained));
+            chained += u64::from(!matches!(verifier.feed(line), Step::Unchained));
+            told.extend(verifier.take_damage().map(|bad| (bad.seq, bad.fault)));
         }
-        (good, verifier.held().map(|bad| (bad.seq, bad.fault)))
+        (chained, told)
     }
 
     fn tail(lines: &[Vec<u8>]) -> (Verifier, u64, Hash) {
@@ -296,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_whole_chain_is_accepted() {
-        assert_eq!(check(&chain(9)), (9, None));
+        assert_eq!(check(&chain(9)), (9, vec![]));
         let mut verifier = Verifier::new(GENESIS);
         assert_eq!(
             verifier.feed(&chain(1)[0]),
@@ -305,36 +370,36 @@ mod tests {
     }
 
     #[test]
-    fn the_first_bad_record_and_its_fault_are_named() {
+    fn every_fault_is_named_and_what_stands_behind_it_is_chained_again() {
         let lines = chain(9);
         let mut flipped = lines.clone();
         let at = flipped[3].len() - 20;
         flipped[3][at] ^= 1;
-        assert_eq!(check(&flipped), (3, Some((4, Fault::Altered))));
+        assert_eq!(check(&flipped), (8, vec![(4, Fault::Altered)]));
 
         let mut dropped = lines.clone();
         dropped.remove(3);
-        assert_eq!(check(&dropped), (3, Some((4, Fault::Gap { found: 5 }))));
+        assert_eq!(check(&dropped), (8, vec![(4, Fault::Gap { found: 5 })]));
 
         let mut swapped = lines.clone();
         swapped.swap(3, 4);
-        assert_eq!(check(&swapped), (3, Some((4, Fault::Swapped))));
+        assert_eq!(check(&swapped), (8, vec![(4, Fault::Gap { found: 5 }), (4, Fault::Swapped)]));
 
         let mut moved = lines.clone();
         moved.swap(3, 6);
-        assert_eq!(check(&moved), (3, Some((4, Fault::Gap { found: 7 }))));
+        assert_eq!(check(&moved), (6, vec![(4, Fault::Gap { found: 7 }), (8, Fault::Repeated { found: 5 })]));
 
         let mut twice = lines.clone();
         twice.insert(3, lines[1].clone());
-        assert_eq!(check(&twice), (3, Some((4, Fault::Repeated { found: 2 }))));
+        assert_eq!(check(&twice), (9, vec![(4, Fault::Repeated { found: 2 })]));
 
         let mut foreign = lines.clone();
         foreign[3] = line(&Hash([8; 32]), 4, &Record::new(time(), Event::Call)).0;
-        assert_eq!(check(&foreign), (3, Some((4, Fault::WrongPrev))));
+        assert_eq!(check(&foreign), (9, vec![(4, Fault::WrongPrev), (5, Fault::WrongPrev)]));
 
         let mut garbage = lines.clone();
         garbage.insert(3, b"rm -rf /\n".to_vec());
-        assert_eq!(check(&garbage), (3, Some((4, Fault::Malformed))));
+        assert_eq!(check(&garbage), (9, vec![(4, Fault::Malformed)]));
     }
 
     #[test]
@@ -342,7 +407,18 @@ mod tests {
         let mut lines = chain(9);
         let (_, next, prev) = tail(&lines[..3]);
         lines[3] = line(&prev, next, &Record::new(time(), Event::Alert)).0;
-        assert_eq!(check(&lines), (4, Some((5, Fault::WrongPrev))));
+        assert_eq!(check(&lines), (9, vec![(5, Fault::WrongPrev)]));
+    }
+
+    #[test]
+    fn a_record_with_a_number_out_of_reach_does_not_take_the_chain_along() {
+        let mut lines = chain(5);
+        let far = |seq| line(&Hash([8; 32]), seq, &Record::new(time(), Event::Call)).0;
+        lines.insert(3, far(u64::MAX));
+        assert_eq!(check(&lines), (5, vec![(4, Fault::Gap { found: u64::MAX })]));
+        lines[3] = far(FARTHEST);
+        let (chained, told) = check(&lines);
+        assert_eq!((chained, told[0]), (4, (4, Fault::Gap { found: FARTHEST })));
     }
 
     #[test]
@@ -351,10 +427,15 @@ mod tests {
         let before: usize = lines[..3].iter().map(Vec::len).sum();
         lines[3][0] = b'[';
         let mut verifier = Verifier::new(GENESIS);
-        lines.iter().for_each(|line| {
-            verifier.feed(line);
-        });
-        assert_eq!(verifier.held(), Some(Bad { seq: 4, offset: before as u64, fault: Fault::Malformed }));
+        let told: Vec<Bad> = lines
+            .iter()
+            .filter_map(|line| {
+                verifier.feed(line);
+                verifier.take_damage()
+            })
+            .collect();
+        assert_eq!(told, [Bad { seq: 4, offset: before as u64, fault: Fault::Malformed }]);
+        assert_eq!(verifier.held(), None);
     }
 
     /// Lines, torn bytes after the third, the seal that closes them off, two more lines.
@@ -383,10 +464,38 @@ mod tests {
     #[test]
     fn a_torn_end_is_accepted_when_the_next_line_seals_it() {
         let torn = b"{\"hash\":\"00".as_slice();
-        assert_eq!(check(&sealed(&[torn])), (6, None));
-        assert_eq!(check(&sealed(&[b"one\n", torn])), (6, None));
-        assert_eq!(check(&sealed(&[b"one\n", b"\n"])), (6, None));
-        assert_eq!(check(&sealed(&[&[0; 4096]])), (6, None));
+        assert_eq!(check(&sealed(&[torn])), (6, vec![]));
+        assert_eq!(check(&sealed(&[b"{\n", torn])), (6, vec![]));
+        assert_eq!(check(&sealed(&[b"{\"h\n", b"\n"])), (6, vec![]));
+        let whole = chain(4).pop().unwrap();
+        for end in 1..whole.len() - 1 {
+            assert_eq!(check(&sealed(&[&whole[..end]])), (6, vec![]), "{end}");
+        }
+    }
+
+    #[test]
+    fn what_no_dead_writer_leaves_is_damage_though_a_seal_may_close_it_off() {
+        let whole = chain(5).pop().unwrap();
+        for bad in [&b"garbage\n"[..], b"\n", &[0; 4096], b"{}\n", b"{\"hash\":\"00\nx", whole.as_slice()] {
+            let mut lines = chain(3);
+            let (mut verifier, next, prev) = tail(&lines);
+            for part in bad.split_inclusive(|byte| *byte == b'\n') {
+                verifier.feed(part);
+            }
+            if bad != whole {
+                assert!(verifier.is_certain() && verifier.torn().is_none(), "{bad:?}");
+            }
+            assert!(verifier.take_damage().is_some(), "{bad:?}");
+            // Who wrote it may write a seal as well.
+            let torn = Torn { bytes: bad.len() as u64 - 1, sha256: Hash::of(&[&bad[..bad.len() - 1]]) };
+            let seal = Seal { torn: Some(torn), ..Seal::default() };
+            lines.extend(bad.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec));
+            if !bad.ends_with(b"\n") {
+                lines.last_mut().unwrap().push(b'\n');
+            }
+            lines.push(line(&prev, next, &seal.record(time())).0);
+            assert_eq!(check(&lines).1[0].0, 4, "{bad:?}");
+        }
     }
 
     #[test]
@@ -395,13 +504,15 @@ mod tests {
         let with = |change: &dyn Fn(&mut Vec<Vec<u8>>)| {
             let mut lines = lines.clone();
             change(&mut lines);
-            check(&lines)
+            check(&lines).1.first().copied()
         };
-        assert_eq!(with(&|lines| lines[3][0] = b'['), (3, Some((4, Fault::Malformed))));
-        assert_eq!(with(&|lines| drop(lines.remove(3))), (3, Some((4, Fault::WrongSeal))));
-        assert_eq!(with(&|lines| lines.insert(3, b"x\n".to_vec())), (3, Some((4, Fault::Malformed))));
-        assert_eq!(with(&|lines| lines.insert(4, b"\n".to_vec())), (3, Some((4, Fault::Malformed))));
-        assert_eq!(with(&|lines| drop(lines.remove(4))), (3, Some((4, Fault::Malformed))));
+        let malformed = Some((4, Fault::Malformed));
+        assert_eq!(with(&|lines| lines[3][0] = b'['), malformed);
+        assert_eq!(with(&|lines| lines[3][3] = b'A'), malformed);
+        assert_eq!(with(&|lines| drop(lines.remove(3))), Some((4, Fault::WrongSeal)));
+        assert_eq!(with(&|lines| lines.insert(3, b"{\"\n".to_vec())), malformed);
+        assert_eq!(with(&|lines| lines.insert(4, b"\n".to_vec())), malformed);
+        assert_eq!(with(&|lines| drop(lines.remove(4))), malformed);
     }
 
     #[test]
@@ -414,22 +525,11 @@ mod tests {
             check(&lines)
         };
         let lost = Lost { from: 4, to: 8, head: Hash([1; 32]) };
-        assert_eq!(told(lost, 9), (4, None));
-        assert_eq!(told(lost, 10), (3, Some((4, Fault::WrongSeal))));
-        assert_eq!(told(Lost { from: 3, ..lost }, 9), (3, Some((4, Fault::WrongSeal))));
-        assert_eq!(told(Lost { from: 4, to: 3, ..lost }, 4), (3, Some((4, Fault::WrongSeal))));
-    }
-
-    #[test]
-    fn a_fault_is_certain_once_a_whole_line_follows_it() {
-        let lines = chain(5);
-        let (mut verifier, ..) = tail(&lines[..2]);
-        verifier.feed(b"torn");
-        assert!(!verifier.is_certain());
-        let (mut verifier, ..) = tail(&lines[..2]);
-        verifier.feed(b"flipped\n");
-        verifier.feed(&lines[3]);
-        assert!(verifier.is_certain());
+        assert_eq!(told(lost, 9), (4, vec![]));
+        let wrong = (4, vec![(4, Fault::WrongSeal)]);
+        assert_eq!(told(lost, 10), wrong);
+        assert_eq!(told(Lost { from: 3, ..lost }, 9), wrong);
+        assert_eq!(told(Lost { from: 4, to: 3, ..lost }, 4), wrong);
     }
 
     #[test]

@@ -21,6 +21,9 @@
 //! - An unanchored rule (`**/…`) may only take away: `none` denies, `read` narrows what others grant.
 //! - The workspace's `.git` goes with the work tree: who may read or write any of it may read or write there,
 //!   unless a rule speaks of `.git` itself; what makes git run programs stays protected.
+//! - Protected names hold in every folder but the session's private ones. A folder that holds some of them may
+//!   be made, and not moved; making a symbolic link is asked as [`Verb::Rename`](remit_core::Verb), since it
+//!   could stand where such a folder is looked for.
 //! - A file that may be written and is no folder brings its temporary siblings (`<name>.<anything>`): they may
 //!   be made, written, deleted, and renamed onto the file or among themselves, unless a rule speaks of them in
 //!   particular. Whoever does the change keeps track of which are still temporary.

@@ -24,7 +24,7 @@ const SETTINGS: &str = "what an agent's own program runs or obeys";
 const GIT_HOOKS: &str = "what git runs by itself";
 const GIT_CONFIG: &str = "git's configuration, which can name programs to run";
 const GIT_LINK: &str = "a link between git folders";
-const NEW_WORKTREE: &str = "a new linked worktree (`git worktree add` is not yet possible inside a session)";
+const NEW_WORKTREE: &str = "a new linked worktree (`git worktree add` is not yet possible in a workspace)";
 
 /// How many rows of [`NAMES`] begin with a name without a dot.
 pub(crate) const PLAIN: usize = 8;
@@ -128,7 +128,7 @@ pub(crate) const GIT: &[Row] = &[
 /// The `.git` itself, not what lies in it.
 pub(crate) const DOT_GIT: Row = Row {
     new: Some(
-        "the `.git` of a new repository (`git init` and `git worktree add` are not yet possible inside a session)",
+        "the `.git` of a new repository (`git init` and `git worktree add` are not yet possible in a workspace)",
     ),
     ..row("protected.git", &[".git"], "the `.git` of a repository, worktree or submodule")
 };

@@ -9,7 +9,7 @@ pub mod ledger;
 pub mod state_dir;
 
 pub use ledger::{
-    BadCheckpoint, CheckpointFault, Checkpoints, Entry, FirstBad, Follow, HeadState, Keys, Ledger,
-    LedgerError, Reader, Receipt, Report, checkpoint, read_anchor, verify,
+    Anchor, BadCheckpoint, CheckpointAt, CheckpointFault, Checkpoints, Damaged, Entry, Follow, HeadState,
+    Keys, Ledger, LedgerError, Lenient, Piece, Reader, Receipt, Report, checkpoint, read_anchor, verify,
 };
 pub use state_dir::{Environment, StateDir, StateError};

@@ -33,7 +33,7 @@ fn index(version: u32, hash: usize, names: &[&[u8]], extensions: &[(&[u8; 4], &[
         } else {
             out.extend(*name);
             out.push(0);
-            while (out.len() - start) % 8 != 0 {
+            while !(out.len() - start).is_multiple_of(8) {
                 out.push(0);
             }
         }

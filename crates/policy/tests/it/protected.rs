@@ -303,3 +303,14 @@ fn a_workspace_below_a_private_folder_is_not_private() {
     assert_eq!(ask(&policy, Verb::Create, "/w/sub/remit.yaml").effect, Effect::Deny);
     assert_eq!(ask(&policy, Verb::Create, "/w/.git/hooks/x").effect, Effect::Deny);
 }
+
+#[test]
+fn a_second_name_for_a_folder_cannot_stand_where_settings_would_be_looked_for() {
+    // A link gives something that exists one more name, and is asked as that.
+    let policy = open().protected("/w/src/.husky", "protected.git-hooks").git_dir("/w/x/.bare").compile();
+    for at in ["/w/.claude", "/w/a/.cursor", "/w/lib.git", "/w/src", "/w/x", "/w/.git/modules/sub"] {
+        assert_eq!(ask(&policy, Verb::Rename, at).effect, Effect::Deny, "{at}");
+        assert_eq!(ask(&policy, Verb::Create, at).effect, Effect::Allow, "a folder: {at}");
+    }
+    assert_eq!(ask(&policy, Verb::Rename, "/w/lib").effect, Effect::Allow);
+}

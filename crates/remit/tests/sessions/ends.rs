@@ -42,7 +42,16 @@ fn a_hook_inside_asks_its_own_session_and_is_known_by_the_kernel() -> Result<()>
                 "tool_use_id": id, "tool_input": {"file_path": format!("{root}/{file}"), "content": ""},
             });
             // What the agent claims to be counts for nothing inside.
-            let hook = ["/run/remit/session/remit", "hook", "claude", "PreToolUse", "--root", &root, "--agent", "nobody"];
+            let hook = [
+                "/run/remit/session/remit",
+                "hook",
+                "claude",
+                "PreToolUse",
+                "--root",
+                &root,
+                "--agent",
+                "nobody",
+            ];
             let mut command = env.remit([&["run", "--"], &hook[..]].concat())?;
             let outcome = env.feed(&mut command, payload.to_string().as_bytes())?;
             assert_eq!(outcome.code, code, "{file}: {}{}", outcome.stdout, outcome.stderr);

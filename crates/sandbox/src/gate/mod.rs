@@ -4,7 +4,8 @@
 //! `table` says what becomes of each call, `filter` makes the kernel's program from it, `serve` receives,
 //! `plan` and the families (`open`, `names`, `attributes`, `bind`) say what is asked and do it, `waiting` does what
 //! must wait for another process, `resolve` and `proc_walk` find the place, `mounts` says whether it is the
-//! session's, `caller` reads what belongs to the caller, `subtree` looks below a moving folder.
+//! session's, `caller` reads what belongs to the caller, `subtree` looks below a moving folder,
+//! and `turns` keeps names in place meanwhile.
 
 mod attributes;
 mod bind;
@@ -22,6 +23,7 @@ mod resolve;
 mod serve;
 mod subtree;
 mod table;
+mod turns;
 mod waiting;
 
 pub use devices::device_rules;

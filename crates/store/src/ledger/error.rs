@@ -37,6 +37,9 @@ pub enum LedgerError {
     /// The record could not be encoded or decoded.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// There is no ledger: no folder, or nothing in it yet.
+    #[error("there is no ledger in `{}`", .0.display())]
+    NoLedger(PathBuf),
     /// The folder is no ledger.
     #[error(
         "`{0}` has no readable `id`: it is not a ledger, or its id was removed (each line of `checkpoints.jsonl` names it as `ledger`)"
@@ -58,9 +61,6 @@ pub enum LedgerError {
         /// Why.
         source: CheckpointError,
     },
-    /// The end of `checkpoints.jsonl` is unreadable, so that the next one has no number.
-    #[error("the end of `checkpoints.jsonl` holds no checkpoint; `verify` tells more")]
-    NoCheckpoint,
     /// The key's file is not as it must be.
     #[error("the key `{file}` {what}")]
     Key {

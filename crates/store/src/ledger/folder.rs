@@ -3,12 +3,12 @@
 
 use super::LedgerError;
 use crate::atomic;
-use remit_ledger::{Hash, Head, head};
+use remit_ledger::{Hash, Head, genesis, head};
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub(super) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 pub(super) const HEAD: &str = "head";
+/// The checkpoints' file.
+pub(super) const CHECKPOINTS: &str = "checkpoints.jsonl";
 const ID: &str = "id";
 
 /// What the head's file says.
@@ -29,16 +31,40 @@ pub(super) enum Stored {
     Damaged,
 }
 
+impl Stored {
+    /// The head, if it can be read.
+    pub(super) fn head(self) -> Option<Head> {
+        match self {
+            Self::Head(head) => Some(head),
+            Self::Empty | Self::Damaged => None,
+        }
+    }
+}
+
 /// The folder of a ledger.
 #[derive(Debug)]
 pub(super) struct Folder(OwnedFd);
 
 impl Folder {
-    /// Opens a ledger that exists.
-    pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
-        let folder =
-            atomic::open_folder(path).map_err(LedgerError::io("open", path.display().to_string()))?;
-        Ok(Self(folder))
+    /// Opens a folder that exists.
+    fn open(path: &Path) -> Result<Self, LedgerError> {
+        match atomic::open_folder(path) {
+            Ok(folder) => Ok(Self(folder)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(LedgerError::NoLedger(path.to_owned()))
+            }
+            Err(error) => Err(LedgerError::io("open", path.display().to_string())(error)),
+        }
+    }
+
+    /// Opens a ledger that exists, to be read, and answers its id.
+    pub(super) fn open_ledger(path: &Path) -> Result<(Self, Hash), LedgerError> {
+        let folder = Self::open(path)?;
+        match folder.id()? {
+            Some(id) => Ok((folder, id)),
+            None if folder.is_unused()? => Err(LedgerError::NoLedger(path.to_owned())),
+            None => Err(LedgerError::NoId(path.to_owned())),
+        }
     }
 
     /// Opens the folder, creating it with mode 0700 if it is not there; its parent must exist.
@@ -77,19 +103,48 @@ impl Folder {
         Ok(text.strip_suffix(b"\n").and_then(Hash::from_hex))
     }
 
-    /// The ledger's id, drawn now if the folder has no ledger yet.
-    pub(super) fn id_or_new(&self) -> Result<Hash, LedgerError> {
+    /// The ledger's id and the file of its head. If the folder has no ledger yet, the id is drawn now. It gets its
+    /// name after the head has its content, so that a ledger whose head says nothing is never an honest one.
+    pub(super) fn id_and_head(&self) -> Result<(Hash, File), LedgerError> {
+        let known = self.id()?;
+        if known.is_none() && !self.is_unused()? {
+            // Somebody else may have drawn it just now.
+            return match self.id()? {
+                Some(id) => Ok((id, self.create_file(HEAD, OFlags::RDWR)?)),
+                None => Err(LedgerError::NoId(self.path())),
+            };
+        }
+        let head = self.create_file(HEAD, OFlags::RDWR)?;
+        if let Some(id) = known {
+            return Ok((id, head));
+        }
+        lock(&head, FlockOperation::LockExclusive)?;
+        let id = self.begin(&head);
+        lock(&head, FlockOperation::Unlock)?;
+        Ok((id?, head))
+    }
+
+    fn begin(&self, head: &File) -> Result<Hash, LedgerError> {
         if let Some(id) = self.id()? {
             return Ok(id);
         }
-        let fresh = self.open_file(ID, OFlags::RDONLY)?.is_none() && self.segments()?.is_empty();
-        if fresh {
-            let id = Hash(atomic::random().map_err(LedgerError::io("draw", ID))?);
-            atomic::create(&self.0, ID, format!("{id}\n").as_bytes(), PRIVATE)
-                .map_err(LedgerError::io("create", ID))?;
-        }
-        // Whoever was first has drawn it.
+        let id = Hash(atomic::random().map_err(LedgerError::io("draw", ID))?);
+        write_head(head, &Head::empty(genesis(&id)))?;
+        head.sync_data().map_err(LedgerError::io("sync", HEAD))?;
+        // Syncs the folder too, and with it the head's name.
+        atomic::create(&self.0, ID, format!("{id}\n").as_bytes(), PRIVATE)
+            .map_err(LedgerError::io("create", ID))?;
         self.id()?.ok_or_else(|| LedgerError::NoId(self.path()))
+    }
+
+    /// Whether nothing shows that there ever was a ledger; a head that counts no records does not.
+    fn is_unused(&self) -> Result<bool, LedgerError> {
+        let counts = match self.open_file(HEAD, OFlags::RDONLY)? {
+            Some(head) => !matches!(read_head(&head)?, Stored::Empty | Stored::Head(Head { next: 1, .. })),
+            None => false,
+        };
+        let there = |name| self.open_file(name, OFlags::RDONLY).map(|file| file.is_some());
+        Ok(!counts && !there(ID)? && !there(CHECKPOINTS)? && self.segments()?.is_empty())
     }
 
     /// The folder's path, for messages.
@@ -150,6 +205,10 @@ fn name(number: u64) -> String {
 fn number(file: &[u8]) -> Option<u64> {
     let number = std::str::from_utf8(file.strip_suffix(b".jsonl")?).ok()?.parse().ok()?;
     (number > 0 && name(number).as_bytes() == file).then_some(number)
+}
+
+pub(super) fn lock(head: &File, operation: FlockOperation) -> Result<(), LedgerError> {
+    rustix::io::retry_on_intr(|| rustix::fs::flock(head, operation)).map_err(LedgerError::io("lock", HEAD))
 }
 
 /// Reads the head's file. Only under the lock is it sure to be whole.

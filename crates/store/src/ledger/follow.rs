@@ -1,11 +1,11 @@
 //! Reading what is being written.
 
 use super::LedgerError;
-use super::reader::{Entry, Reader};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::Errno;
+use std::path::Path;
 
 /// How long to wait at most before asking whether to stop.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -13,11 +13,23 @@ const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// How long to wait before looking again where the system tells of no changes.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
+/// Something that is read while it is written.
+pub trait Source {
+    /// What is read.
+    type Item;
+
+    /// The ledger's folder.
+    fn path(&self) -> &Path;
+
+    /// The next piece; `None` if there is none yet.
+    fn advance(&mut self) -> Result<Option<Self::Item>, LedgerError>;
+}
+
 /// The records of a ledger and those that are written while it is read. Ends when told to stop, and after an
 /// error.
 #[derive(Debug)]
-pub struct Follow<S> {
-    reader: Reader,
+pub struct Follow<R, S> {
+    reader: R,
     /// Told by the kernel that something was written; none where the user has no watches left: then the files
     /// are looked at.
     watch: Option<OwnedFd>,
@@ -25,10 +37,10 @@ pub struct Follow<S> {
     failed: bool,
 }
 
-impl<S: FnMut() -> bool> Follow<S> {
-    pub(super) fn new(reader: Reader, stop: S) -> Result<Self, LedgerError> {
+impl<R: Source, S: FnMut() -> bool> Follow<R, S> {
+    pub(super) fn new(reader: R, stop: S) -> Result<Self, LedgerError> {
         let watch = match inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC) {
-            Ok(watch) => watched(&watch, &reader)?.then_some(watch),
+            Ok(watch) => watched(&watch, reader.path())?.then_some(watch),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOSYS) => None,
             Err(error) => return Err(LedgerError::io("watch", ".")(error)),
         };
@@ -58,8 +70,7 @@ impl<S: FnMut() -> bool> Follow<S> {
 }
 
 /// Has the reader's folder watched; no if the user has no watches left.
-fn watched(watch: &OwnedFd, reader: &Reader) -> Result<bool, LedgerError> {
-    let path = reader.path();
+fn watched(watch: &OwnedFd, path: &Path) -> Result<bool, LedgerError> {
     match inotify::add_watch(watch, path, WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::ONLYDIR) {
         Ok(_) => Ok(true),
         Err(Errno::NOSPC) => Ok(false),
@@ -67,8 +78,8 @@ fn watched(watch: &OwnedFd, reader: &Reader) -> Result<bool, LedgerError> {
     }
 }
 
-impl<S: FnMut() -> bool> Iterator for Follow<S> {
-    type Item = Result<Entry, LedgerError>;
+impl<R: Source, S: FnMut() -> bool> Iterator for Follow<R, S> {
+    type Item = Result<R::Item, LedgerError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.failed && !(self.stop)() {

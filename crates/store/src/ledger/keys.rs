@@ -9,7 +9,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 const SEED: &str = "ledger.key";
@@ -53,9 +53,13 @@ impl Keys {
         Ok(Self { signer })
     }
 
-    /// The public key in a folder, without the secret; `None` if there is none.
+    /// The public key in a folder, without the secret; `None` if there is none, or no folder.
     pub fn load_public(dir: &Path) -> Result<Option<Verifying>, LedgerError> {
-        Place::open(dir)?.public()
+        match atomic::open_folder(dir) {
+            Ok(folder) => Place { dir, folder }.public(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(LedgerError::io("open", dir.display().to_string())(error)),
+        }
     }
 
     /// What checks the signatures.
@@ -143,6 +147,7 @@ mod tests {
         let again = Keys::load_or_create(dir.path()).unwrap();
         assert_eq!(first.verifying(), again.verifying());
         assert_eq!(Keys::load_public(dir.path()).unwrap(), Some(first.verifying()));
+        assert_eq!(Keys::load_public(&dir.path().join("none")).unwrap(), None);
         let mode = |name| std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o7777;
         assert_eq!(mode(SEED), 0o600);
         let other = tempfile::tempdir().unwrap();

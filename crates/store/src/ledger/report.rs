@@ -1,11 +1,11 @@
 //! What verifying a ledger found.
 
-use remit_ledger::{Bad, CheckpointError, Hash, Lost, Torn};
+use remit_ledger::{Bad, CheckpointError, Damage, Hash, Lost, Torn, Unsigned};
 
-/// The first line that is not what was written.
+/// A place where the ledger is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("segment {segment}: {bad}")]
-pub struct FirstBad {
+pub struct Damaged {
     /// The segment, from 1.
     pub segment: u64,
     /// Which record, where in the segment, and what is wrong.
@@ -26,7 +26,7 @@ pub enum HeadState {
     Unreadable,
     /// The records are not those that it counted.
     Differs,
-    /// Not compared, since an earlier fault ended the scan.
+    /// Not compared: the record that it counts last is among what is damaged.
     Unreached,
 }
 
@@ -59,19 +59,49 @@ pub enum CheckpointFault {
         /// The record.
         seq: u64,
     },
-    /// The anchor is not among the checkpoints of the ledger.
-    #[error("checkpoint {number} is not in `checkpoints.jsonl`")]
+    /// It was signed and is not among the checkpoints of the ledger.
+    #[error("checkpoint {number} is not in `checkpoints.jsonl`; somebody removed it, or the disk failed")]
     Missing {
         /// Its number.
         number: u64,
     },
+    /// Another checkpoint has its number.
+    #[error("checkpoint {number} in `checkpoints.jsonl` is another one")]
+    Other {
+        /// The number.
+        number: u64,
+    },
+    /// There are checkpoints, and there is no anchor.
+    #[error("it is missing; somebody removed it, or a power loss took it")]
+    NoAnchor,
+}
+
+/// Where something is said about checkpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CheckpointAt {
+    /// The copy of the last one that is kept beside the ledger.
+    Anchor,
+    /// The head, which counts them.
+    Head,
+    /// A line of `checkpoints.jsonl`, from 1.
+    Line(u64),
+}
+
+impl std::fmt::Display for CheckpointAt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Anchor => f.write_str("the anchor"),
+            Self::Head => f.write_str("the head"),
+            Self::Line(line) => write!(f, "checkpoint line {line}"),
+        }
+    }
 }
 
 /// A checkpoint that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadCheckpoint {
-    /// Its line in `checkpoints.jsonl`, from 1; 0 is the anchor.
-    pub line: u64,
+    /// Where it stands.
+    pub at: CheckpointAt,
     /// Why.
     pub why: CheckpointFault,
 }
@@ -106,21 +136,31 @@ pub struct Report {
     pub head: HeadState,
     /// What became of the checkpoints and the anchor.
     pub checkpoints: Checkpoints,
-    /// Damaged ends that were closed off, by the number of the seal.
+    /// How many whole records stand behind the first damage.
+    pub behind: u64,
+    /// Lines that were begun and never ended, because the writer was killed or the disk was full, by the number of
+    /// the seal.
     pub sealed: Vec<(u64, Torn)>,
+    /// Damage that an append found, by the number of the seal that tells it.
+    pub damaged: Vec<(u64, Damage)>,
     /// Records that a power loss took, or somebody who cut the file, by the number of the seal that tells it.
     pub lost: Vec<(u64, Lost)>,
     /// Seals that tell of a head that was made anew.
     pub rebuilt: Vec<u64>,
-    /// Bytes at the end that are no whole line yet: a writer was killed, and nobody has appended since.
+    /// Checkpoints or an anchor that were gone, by the number of the seal that tells it.
+    pub unsigned: Vec<(u64, Unsigned)>,
+    /// Bytes at the end that are a line that was begun: a writer was killed, and nobody has appended since.
     pub unsealed: u64,
-    /// The first line that is not what was written.
-    pub first_bad: Option<FirstBad>,
+    /// How many places are not what was written, as far as they can be told apart.
+    pub faults: u64,
+    /// The first of them.
+    pub first_bad: Option<Damaged>,
 }
 
 impl Report {
-    /// Whether all that is there is what was written, and nothing that was counted is missing without a record
-    /// that tells it. A kill never makes this false; nor does a power loss, once somebody has appended.
+    /// Whether all that is there is what was written, and nothing is missing. A writer that is killed never makes
+    /// this false. Whatever could be somebody's doing makes it false for good, though it may have been a power
+    /// loss: no later append takes it back.
     pub fn is_intact(&self) -> bool {
         self.first_bad.is_none()
             && self.checkpoints.bad.is_empty()
@@ -132,8 +172,6 @@ impl Report {
         self.is_intact()
             && self.head == HeadState::Fits
             && self.sealed.is_empty()
-            && self.lost.is_empty()
-            && self.rebuilt.is_empty()
             && self.unsealed == 0
             && self.checkpoints.torn == 0
     }

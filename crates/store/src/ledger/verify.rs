@@ -1,22 +1,24 @@
-//! Checking a whole ledger: every line, the head, every checkpoint, and the anchor.
+//! Checking a whole ledger: every line, the head, every checkpoint, and the anchor. Nothing is written, made or
+//! changed for it, so it works on a copy and on a disk that cannot be written.
 
 use super::LedgerError;
-use super::checkpoints;
-use super::folder::{Folder, HEAD, Segment, Stored, read_head};
+use super::checkpoints::{Anchor, read_anchor};
+use super::claims::{By, Claim, claims};
+use super::folder::{CHECKPOINTS, Folder, HEAD, Segment, lock, read_head};
 use super::lines::Lines;
-use super::report::{BadCheckpoint, CheckpointFault, Checkpoints, FirstBad, HeadState, Report};
-use remit_ledger::{Bad, Checkpoint, Fault, Hash, Head, Parsed, Seal, Step, Verifier, Verifying, genesis};
+use super::report::{BadCheckpoint, CheckpointAt, CheckpointFault, Checkpoints, Damaged, HeadState, Report};
+use remit_ledger::{Bad, Fault, Hash, Head, Parsed, Seal, Step, Verifier, Verifying, genesis};
 use rustix::fs::{FlockOperation, OFlags};
+use rustix::io::Errno;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Checks the ledger in `dir`. The checkpoints must be signed by one of `keys`; `anchor` is the last checkpoint as
-/// it was kept elsewhere. Writers are held up only while sizes are read, and what they write meanwhile is not
-/// looked at.
-pub fn verify(dir: &Path, keys: &[Verifying], anchor: Option<&Checkpoint>) -> Result<Report, LedgerError> {
-    let folder = Folder::open(dir)?;
-    let id = folder.id()?.ok_or_else(|| LedgerError::NoId(dir.to_owned()))?;
-    let found = Found::look(&folder)?;
+/// Checks the ledger in `dir`. The checkpoints must be signed by one of `keys`; `anchor` is the file in which the
+/// last one is kept outside the ledger, if that is to be looked at: then it must be there once there are
+/// checkpoints. Writers are held up only while sizes are read, and what they write meanwhile is not looked at.
+pub fn verify(dir: &Path, keys: &[Verifying], anchor: Option<&Path>) -> Result<Report, LedgerError> {
+    let (folder, id) = Folder::open_ledger(dir)?;
+    let found = Found::look(&folder, anchor)?;
     let genesis = genesis(&id);
     let mut report = Report {
         ledger: id,
@@ -27,126 +29,75 @@ pub fn verify(dir: &Path, keys: &[Verifying], anchor: Option<&Checkpoint>) -> Re
         bytes: 0,
         head: HeadState::Unreadable,
         checkpoints: Checkpoints::default(),
+        behind: 0,
         sealed: Vec::new(),
+        damaged: Vec::new(),
         lost: Vec::new(),
         rebuilt: Vec::new(),
+        unsigned: Vec::new(),
         unsealed: 0,
+        faults: 0,
         first_bad: None,
     };
-    let claims = claims(&found, &id, keys, anchor, &mut report.checkpoints);
+    let claims = claims(&found, &id, keys, &mut report.checkpoints);
     let mut scan = Scan { folder: &folder, found: &found, claims, claim: 0, report };
     scan.run(genesis)?;
     Ok(scan.finish())
 }
 
 /// The ledger at one moment.
-struct Found {
-    head: Option<Head>,
+pub(super) struct Found {
+    pub(super) head: Option<Head>,
     segments: Vec<(u64, u64)>,
-    checkpoints: Vec<u8>,
+    /// None if nobody asks for it.
+    pub(super) anchor: Option<Anchor>,
+    pub(super) checkpoints: Vec<u8>,
 }
 
 impl Found {
-    fn look(folder: &Folder) -> Result<Self, LedgerError> {
+    fn look(folder: &Folder, anchor: Option<&Path>) -> Result<Self, LedgerError> {
         let head = folder.open_file(HEAD, OFlags::RDONLY)?;
         if let Some(head) = &head {
-            rustix::io::retry_on_intr(|| rustix::fs::flock(head, FlockOperation::LockShared))
-                .map_err(LedgerError::io("lock", HEAD))?;
+            shared(head)?;
         }
+        // A checkpoint reaches its file first, then the anchor, then the head: looked at the other way round, none
+        // that is being made seems to be missing.
+        let stored = head.as_ref().map(read_head).transpose()?;
+        let anchor = anchor.map(read_anchor).transpose()?;
         let mut checkpoints = Vec::new();
-        if let Some(mut file) = folder.open_file(checkpoints::FILE, OFlags::RDONLY)? {
-            file.read_to_end(&mut checkpoints).map_err(LedgerError::io("read", checkpoints::FILE))?;
+        if let Some(mut file) = folder.open_file(CHECKPOINTS, OFlags::RDONLY)? {
+            file.read_to_end(&mut checkpoints).map_err(LedgerError::io("read", CHECKPOINTS))?;
         }
         let segments = folder.segments()?;
-        let stored = head.as_ref().map(read_head).transpose()?;
         // Closing the head's file unlocks it.
-        Ok(Self { head: head_of(stored), segments, checkpoints })
+        Ok(Self { head: stored.and_then(|stored| stored.head()), segments, anchor, checkpoints })
+    }
+
+    /// Whether nothing stands in a later segment.
+    fn is_last(&self, segment: u64) -> bool {
+        !self.segments.iter().any(|(number, size)| *number > segment && *size > 0)
+    }
+
+    /// Whether the head counts what stands in this place.
+    fn counts(&self, segment: u64, offset: u64) -> bool {
+        self.head.is_some_and(|head| head.segment == segment && offset < head.length)
     }
 }
 
-fn head_of(stored: Option<Stored>) -> Option<Head> {
-    match stored {
-        Some(Stored::Head(head)) => Some(head),
-        Some(Stored::Empty | Stored::Damaged) | None => None,
+/// Holds writers up, where the file system can do that. Where it cannot, nobody can write there either.
+fn shared(head: &std::fs::File) -> Result<(), LedgerError> {
+    match lock(head, FlockOperation::LockShared) {
+        Err(LedgerError::Io { source, .. }) if UNLOCKABLE.contains(&source.raw_os_error()) => Ok(()),
+        locked => locked,
     }
 }
 
-/// Somebody says: record `seq` has this hash.
-struct Claim {
-    seq: u64,
-    hash: Hash,
-    by: By,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
-    Head,
-    /// A checkpoint, by its line; 0 is the anchor.
-    Checkpoint(u64),
-}
-
-/// All claims, in the order of the records. Checkpoints that do not hold by themselves make none.
-fn claims(
-    found: &Found,
-    id: &Hash,
-    keys: &[Verifying],
-    anchor: Option<&Checkpoint>,
-    told: &mut Checkpoints,
-) -> Vec<Claim> {
-    let mut claims: Vec<Claim> = Vec::new();
-    if let Some(head) = &found.head {
-        claims.push(Claim { seq: head.next.saturating_sub(1), hash: head.hash, by: By::Head });
-    }
-    let mut claim = |checkpoint: &Checkpoint, line: u64, told: &mut Checkpoints| {
-        let said = &checkpoint.statement;
-        let sound = match checkpoint.check(keys) {
-            Err(error) => Err(CheckpointFault::Forged(error)),
-            Ok(()) if said.ledger != *id => Err(CheckpointFault::Foreign),
-            Ok(()) => Ok(()),
-        };
-        match sound {
-            Ok(()) => claims.push(Claim { seq: said.seq, hash: said.head, by: By::Checkpoint(line) }),
-            Err(why) => told.bad.push(BadCheckpoint { line, why }),
-        }
-    };
-    let mut expected = 1;
-    // Lines that are no checkpoint, and may be a torn one that the next line follows.
-    let mut unread: Vec<BadCheckpoint> = Vec::new();
-    for (line, raw) in (1..).zip(found.checkpoints.split_inclusive(|byte| *byte == b'\n')) {
-        let Some(text) = raw.strip_suffix(b"\n") else {
-            // The last line, and it was never ended.
-            told.torn = told.torn.saturating_add(1);
-            continue;
-        };
-        let checkpoint = match Checkpoint::parse(text) {
-            Ok(checkpoint) => checkpoint,
-            Err(error) => {
-                unread.push(BadCheckpoint { line, why: error.into() });
-                continue;
-            }
-        };
-        let number = checkpoint.statement.number;
-        if number == expected {
-            told.torn = told.torn.saturating_add(u64::try_from(unread.len()).unwrap_or(u64::MAX));
-            unread.clear();
-        } else {
-            told.bad.append(&mut unread);
-            told.bad.push(BadCheckpoint { line, why: CheckpointFault::Number { expected, found: number } });
-        }
-        expected = number.saturating_add(1);
-        claim(&checkpoint, line, told);
-    }
-    told.bad.append(&mut unread);
-    if let Some(anchor) = anchor {
-        claim(anchor, 0, told);
-        let number = anchor.statement.number;
-        if number >= expected {
-            told.bad.push(BadCheckpoint { line: 0, why: CheckpointFault::Missing { number } });
-        }
-    }
-    claims.sort_by_key(|claim| claim.seq);
-    claims
-}
+const UNLOCKABLE: [Option<i32>; 4] = [
+    Some(Errno::ROFS.raw_os_error()),
+    Some(Errno::NOLCK.raw_os_error()),
+    Some(Errno::NOTSUP.raw_os_error()),
+    Some(Errno::NOSYS.raw_os_error()),
+];
 
 struct Scan<'a> {
     folder: &'a Folder,
@@ -161,94 +112,129 @@ impl Scan<'_> {
     fn run(&mut self, genesis: Hash) -> Result<(), LedgerError> {
         let mut verifier = Verifier::new(genesis);
         self.reached(0, genesis);
-        let last = self.found.segments.last().map_or(0, |(number, _)| *number);
-        let counted = self.found.head.map_or(0, |head| if head.length > 0 { head.segment } else { 0 });
-        for segment in 1..=last.max(counted) {
-            let size =
-                self.found.segments.iter().find(|(number, _)| *number == segment).map(|(_, size)| *size);
+        let mut expected = 1;
+        for (segment, size) in &self.found.segments {
+            self.gap(&verifier, expected, *segment);
+            expected = segment.saturating_add(1);
+            self.segment(&mut verifier, *segment, *size)?;
             verifier.restart_offset();
-            match size {
-                None => {
-                    self.bad(segment, Bad { seq: self.next(&verifier), offset: 0, fault: Fault::NoSegment })
-                }
-                Some(size) => self.segment(&mut verifier, segment, size, segment == last)?,
-            }
-            if self.report.first_bad.is_some() {
-                break;
-            }
+        }
+        if let Some(head) = self.found.head.filter(|head| head.length > 0) {
+            self.gap(&verifier, expected, head.segment.saturating_add(1));
         }
         Ok(())
     }
 
-    fn next(&self, verifier: &Verifier) -> u64 {
-        verifier.expects().map_or(0, |(next, _)| next)
+    /// Tells of segments that are not there: all from `expected` to before `found`.
+    fn gap(&mut self, verifier: &Verifier, expected: u64, found: u64) {
+        if expected < found {
+            let seq = verifier.expects().map_or(0, |(next, _)| next);
+            self.bad(expected, Bad { seq, offset: 0, fault: Fault::NoSegment });
+        }
     }
 
     fn bad(&mut self, segment: u64, bad: Bad) {
-        self.report.first_bad.get_or_insert(FirstBad { segment, bad });
+        let report = &mut self.report;
+        let first = report.first_bad.get_or_insert(Damaged { segment, bad });
+        let place = |segment: u64, bad: &Bad| (segment, bad.offset);
+        match place(segment, &bad).cmp(&place(first.segment, &first.bad)) {
+            std::cmp::Ordering::Less => *first = Damaged { segment, bad },
+            // The next line has shown what it is.
+            std::cmp::Ordering::Equal if bad.fault == Fault::Swapped => {
+                first.bad = bad;
+                return;
+            }
+            _ => {}
+        }
+        report.faults = report.faults.saturating_add(1);
     }
 
-    fn segment(
-        &mut self,
-        verifier: &mut Verifier,
-        segment: u64,
-        size: u64,
-        is_last: bool,
-    ) -> Result<(), LedgerError> {
+    fn segment(&mut self, verifier: &mut Verifier, segment: u64, size: u64) -> Result<(), LedgerError> {
         let failed = || LedgerError::io::<std::io::Error>("read", Segment(segment));
         let Some(file) = self.folder.segment(segment)? else {
-            self.bad(segment, Bad { seq: self.next(verifier), offset: 0, fault: Fault::NoSegment });
+            self.gap(verifier, segment, segment.saturating_add(1));
             return Ok(());
         };
         let mut lines = Lines::new(file, 0, size).map_err(failed())?;
         while let Some(line) = lines.next().map_err(failed())? {
-            match verifier.feed(line) {
-                Step::Record(parsed) => self.record(&parsed, None),
-                Step::Seal(parsed, seal) => self.record(&parsed, Some(seal)),
+            let offset = verifier.offset();
+            let step = verifier.feed(line);
+            if let Some(bad) = verifier.take_damage() {
+                self.bad(segment, bad);
+            }
+            match step {
+                Step::Record(parsed) | Step::Resumed(parsed) => self.record(&parsed),
+                Step::Seal(parsed, seal) => {
+                    self.record(&parsed);
+                    self.seal(segment, offset, parsed.seq, &seal);
+                }
                 Step::Unchained => {}
             }
         }
         self.report.bytes = self.report.bytes.saturating_add(size);
-        let partial = lines.partial();
-        if !partial.is_empty() {
-            let seq = self.next(verifier);
-            if !matches!(verifier.feed(partial), Step::Unchained) {
-                let length = u64::try_from(partial.len()).unwrap_or(u64::MAX);
-                if is_last {
-                    // A whole line but for its newline, which the next append adds. It does not count yet.
-                    self.report.unsealed = length;
-                } else {
-                    let offset = size.saturating_sub(length);
-                    self.bad(segment, Bad { seq, offset, fault: Fault::Malformed });
-                }
-                return Ok(());
+        self.ending(verifier, segment, lines.partial());
+        Ok(())
+    }
+
+    /// Judges what a segment ends with, if that is not a chained line with its newline.
+    fn ending(&mut self, verifier: &mut Verifier, segment: u64, partial: &[u8]) {
+        let offset = verifier.offset();
+        let seq = verifier.expects().map_or(0, |(next, _)| next);
+        let is_last = self.found.is_last(segment);
+        if !partial.is_empty() && !matches!(verifier.feed(partial), Step::Unchained) {
+            let bad = verifier.take_damage();
+            if bad.is_none() && is_last && !self.found.counts(segment, offset) {
+                // A whole line but for its newline, which the next append adds. It does not count yet.
+                self.report.unsealed = u64::try_from(partial.len()).unwrap_or(u64::MAX);
+            } else {
+                self.bad(segment, bad.unwrap_or(Bad { seq, offset, fault: Fault::Malformed }));
             }
+            return;
+        }
+        if let Some(bad) = verifier.take_damage() {
+            self.bad(segment, bad);
         }
         if let (Some(bad), Some(torn)) = (verifier.held(), verifier.torn()) {
-            let counted =
-                self.found.head.is_some_and(|head| head.segment == segment && bad.offset < head.length);
-            if is_last && !counted && !verifier.is_certain() {
+            if is_last && !self.found.counts(segment, bad.offset) {
                 self.report.unsealed = torn.bytes;
             } else {
                 self.bad(segment, bad);
             }
         }
-        Ok(())
     }
 
-    fn record(&mut self, parsed: &Parsed<'_>, seal: Option<Seal>) {
+    fn record(&mut self, parsed: &Parsed<'_>) {
         let report = &mut self.report;
-        report.records = report.records.saturating_add(1);
-        report.last = parsed.seq;
-        report.hash = parsed.hash;
-        if let Some(seal) = seal {
-            report.sealed.extend(seal.torn.map(|torn| (parsed.seq, torn)));
-            report.lost.extend(seal.lost.map(|lost| (parsed.seq, lost)));
-            if seal.rebuilt {
-                report.rebuilt.push(parsed.seq);
-            }
+        if report.first_bad.is_none() {
+            report.records = report.records.saturating_add(1);
+            (report.last, report.hash) = (parsed.seq, parsed.hash);
+        } else {
+            report.behind = report.behind.saturating_add(1);
         }
         self.reached(parsed.seq, parsed.hash);
+    }
+
+    /// Takes down what a seal tells, at the place where it tells of it.
+    fn seal(&mut self, segment: u64, offset: u64, seq: u64, seal: &Seal) {
+        let report = &mut self.report;
+        report.sealed.extend(seal.torn.map(|torn| (seq, torn)));
+        report.damaged.extend(seal.damage.map(|damage| (seq, damage)));
+        report.lost.extend(seal.lost.map(|lost| (seq, lost)));
+        report.unsigned.extend(seal.checkpoints.map(|gone| (seq, gone)));
+        if let Some(damage) = seal.damage {
+            let told = Bad { seq: damage.seq, offset: damage.offset, fault: Fault::Told };
+            self.bad(damage.segment, told);
+        }
+        if let Some(lost) = seal.lost {
+            self.bad(segment, Bad { seq: lost.from, offset, fault: Fault::Lost });
+        }
+        if seal.rebuilt {
+            self.report.rebuilt.push(seq);
+            self.bad(segment, Bad { seq, offset, fault: Fault::HeadLost });
+        }
+        if seal.checkpoints.is_some() {
+            self.bad(segment, Bad { seq, offset, fault: Fault::Unsigned });
+        }
     }
 
     /// Record `seq` was reached: settles what was said about it, and about numbers that were skipped before it.
@@ -272,24 +258,26 @@ impl Scan<'_> {
         match (by, fault) {
             (By::Head, None) => report.head = HeadState::Fits,
             (By::Head, Some(_)) => report.head = HeadState::Differs,
-            (By::Checkpoint(0), None) => {}
-            (By::Checkpoint(_), None) => report.checkpoints.ok = report.checkpoints.ok.saturating_add(1),
-            (By::Checkpoint(line), Some(why)) => report.checkpoints.bad.push(BadCheckpoint { line, why }),
+            (By::Checkpoint(CheckpointAt::Line(_)), None) => {
+                report.checkpoints.ok = report.checkpoints.ok.saturating_add(1);
+            }
+            (By::Checkpoint(_), None) => {}
+            (By::Checkpoint(at), Some(why)) => report.checkpoints.bad.push(BadCheckpoint { at, why }),
         }
     }
 
     /// Settles what was said about records that are not there, and answers.
     fn finish(mut self) -> Report {
-        let broken = self.report.first_bad.is_some();
         for claim in self.claims.split_off(self.claim.min(self.claims.len())) {
             match claim.by {
-                By::Head if broken => self.report.head = HeadState::Unreached,
-                _ if broken => {}
+                By::Head if self.report.first_bad.is_some() => self.report.head = HeadState::Unreached,
                 by => {
                     self.settle(by, Some(CheckpointFault::Gone { seq: claim.seq }));
-                    let (segment, offset) = self.found.segments.last().copied().unwrap_or((1, 0));
-                    let seq = self.report.last.saturating_add(1);
-                    self.bad(segment, Bad { seq, offset, fault: Fault::Truncated });
+                    if self.report.first_bad.is_none() {
+                        let (segment, offset) = self.found.segments.last().copied().unwrap_or((1, 0));
+                        let seq = self.report.last.saturating_add(1);
+                        self.bad(segment, Bad { seq, offset, fault: Fault::Truncated });
+                    }
                 }
             }
         }
@@ -298,15 +286,16 @@ impl Scan<'_> {
             (HeadState::Differs, Some(head)) if report.first_bad.is_none() => {
                 let seq = head.next.saturating_sub(1);
                 let bad = Bad { seq, offset: head.length, fault: Fault::Replaced };
-                report.first_bad = Some(FirstBad { segment: head.segment, bad });
+                report.first_bad = Some(Damaged { segment: head.segment, bad });
+                report.faults = 1;
             }
-            (HeadState::Fits, Some(head)) if report.last >= head.next => {
+            (HeadState::Fits, Some(head)) if report.first_bad.is_none() && report.last >= head.next => {
                 report.head =
                     HeadState::Behind { records: report.last.saturating_sub(head.next).saturating_add(1) };
             }
             _ => {}
         }
-        report.checkpoints.bad.sort_by_key(|bad| bad.line);
+        report.checkpoints.bad.sort_by_key(|bad| bad.at);
         report
     }
 }

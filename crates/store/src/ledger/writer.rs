@@ -1,10 +1,11 @@
 //! Appending.
 
 use super::LedgerError;
-use super::folder::{self, Folder, HEAD, Segment, Stored};
+use super::folder::{self, Folder, HEAD, Segment, Stored, lock};
 use super::recover::{Survey, survey};
 use remit_ledger::chain::{LONGEST_LINE, LONGEST_RECORD};
-use remit_ledger::{Hash, Head, Record, Time, chain, decode, encode, genesis, link};
+use remit_ledger::head::FARTHEST;
+use remit_ledger::{Hash, Head, Record, Time, chain, decode, encode, link};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FlockOperation, OFlags};
 use std::fs::File;
@@ -60,23 +61,9 @@ impl Ledger {
     }
 
     fn open(folder: Folder) -> Result<Self, LedgerError> {
-        let id = folder.id_or_new()?;
-        let head = folder.create_file(HEAD, OFlags::RDWR)?;
+        let (id, head) = folder.id_and_head()?;
         let files = Files { head, segment: None, line: Vec::new() };
-        let ledger = Self { folder, id, limit: SEGMENT, files: Mutex::new(files) };
-        ledger.locked(|files| ledger.begin(&files.head))?;
-        Ok(ledger)
-    }
-
-    /// Gives a new ledger its head before its first line, so that a head without content is never an honest one,
-    /// and makes the name of the file that is locked last.
-    fn begin(&self, file: &File) -> Result<(), LedgerError> {
-        if folder::read_head(file)? == Stored::Empty && self.folder.segments()?.is_empty() {
-            folder::write_head(file, &Head::empty(genesis(&self.id)))?;
-            file.sync_data().map_err(LedgerError::io("sync", HEAD))?;
-            self.folder.sync()?;
-        }
-        Ok(())
+        Ok(Self { folder, id, limit: SEGMENT, files: Mutex::new(files) })
     }
 
     /// The same with segments of another size, in bytes.
@@ -153,6 +140,18 @@ impl Ledger {
         self.locked(|files| Ok(self.settle(files, &|| Ok(time))?.0))
     }
 
+    /// Has the head count this many checkpoints, the last of which hashes to `checkpoint`. It never counts back.
+    pub(super) fn note(&self, number: u64, checkpoint: Hash, time: Time) -> Result<(), LedgerError> {
+        self.locked(|files| {
+            let (mut head, _) = self.settle(files, &|| Ok(time))?;
+            if number > head.checkpoints {
+                (head.checkpoints, head.checkpoint) = (number, checkpoint);
+                folder::write_head(&files.head, &head)?;
+            }
+            Ok(())
+        })
+    }
+
     pub(super) fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -184,29 +183,24 @@ impl Ledger {
         self.repair(files, end, time)
     }
 
+    /// Ends an open line and writes the seal, if there is something to tell.
     fn repair(&self, files: &mut Files, end: Survey, time: Moment<'_>) -> Result<End, LedgerError> {
         let mut head = end.head;
         let (file, _) = self.segment(files, head.segment)?;
-        if end.open {
-            write_whole(&file, head.segment, b"\n")?;
-            head.length = head.length.saturating_add(1);
-        }
+        let mut bytes = if end.open { b"\n".to_vec() } else { Vec::new() };
         if let Some(seal) = end.seal {
             let record = encode(&seal.record(time()?))?;
             let seq = match seal.lost {
-                Some(lost) => lost.to.checked_add(1).ok_or(LedgerError::Full)?,
+                Some(lost) => after(lost.to)?,
                 None => head.next,
             };
-            let mut bytes = Vec::new();
-            if seal.torn.is_some() {
-                bytes.push(b'\n');
-                head.length = end.size;
-            }
             head.hash = link(&mut bytes, &head.hash, seq, &record);
-            head.next = seq.checked_add(1).ok_or(LedgerError::Full)?;
-            write_whole(&file, head.segment, &bytes)?;
-            head.length = longer(head.length, &bytes);
+            head.next = after(seq)?;
         }
+        if !bytes.is_empty() {
+            write_whole(&file, head.segment, &bytes)?;
+        }
+        head.length = longer(head.length, &bytes);
         folder::write_head(&files.head, &head)?;
         Ok((head, file))
     }
@@ -216,9 +210,9 @@ impl Ledger {
         let mut line = std::mem::take(&mut files.line);
         line.clear();
         let hash = link(&mut line, &head.hash, head.next, record);
+        head.next = after(head.next)?;
         write_whole(&file, head.segment, &line)?;
         head.length = longer(head.length, &line);
-        head.next = head.next.checked_add(1).ok_or(LedgerError::Full)?;
         head.hash = hash;
         folder::write_head(&files.head, &head)?;
         // A buffer that one long record needed is not kept for all the short ones.
@@ -263,8 +257,9 @@ impl Ledger {
     }
 }
 
-fn lock(head: &File, operation: FlockOperation) -> Result<(), LedgerError> {
-    rustix::io::retry_on_intr(|| rustix::fs::flock(head, operation)).map_err(LedgerError::io("lock", HEAD))
+/// The number after this one; none that a head could not say.
+fn after(number: u64) -> Result<u64, LedgerError> {
+    number.checked_add(1).filter(|next| *next <= FARTHEST).ok_or(LedgerError::Full)
 }
 
 fn sync(file: &File, number: u64) -> Result<(), LedgerError> {
