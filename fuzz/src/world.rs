@@ -28,6 +28,7 @@ pub(crate) fn world() -> World {
             words: "x".into(),
         }],
         git_dirs: vec![path("/w/odd.git")],
+        linked: None,
         private: vec![path("/home/agent")],
         single_files: [path("/w/notes.md")].into(),
     }

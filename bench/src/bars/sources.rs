@@ -122,6 +122,10 @@ fn world() -> Result<World> {
         home: AbsPath::new("/home/person")?,
         base: vec![base("/usr")?, base("/lib")?, base("/etc")?],
         sealed: vec![AbsPath::new("/home/person/.local/state/remit")?, AbsPath::new("/root")?],
+        protected: Vec::new(),
+        git_dirs: Vec::new(),
+        linked: None,
+        private: Vec::new(),
         single_files: BTreeSet::new(),
     })
 }

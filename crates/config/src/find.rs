@@ -198,6 +198,7 @@ mod tests {
             sealed: Vec::new(),
             protected: Vec::new(),
             git_dirs: Vec::new(),
+            linked: None,
             private: Vec::new(),
             single_files: std::collections::BTreeSet::new(),
         };

@@ -81,6 +81,7 @@ fn world(source: &PolicySource, workspace: &Path, home: &Path) -> Result<World, 
         sealed: Vec::new(),
         protected: Vec::new(),
         git_dirs: Vec::new(),
+        linked: None,
         private: Vec::new(),
         single_files: BTreeSet::new(),
     })

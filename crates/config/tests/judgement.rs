@@ -21,6 +21,7 @@ fn world() -> World {
         sealed: vec![path("/state")],
         protected: Vec::new(),
         git_dirs: Vec::new(),
+        linked: None,
         private: vec![path("/home/agent")],
         single_files: Default::default(),
     }

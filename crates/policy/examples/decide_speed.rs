@@ -148,6 +148,7 @@ fn world() -> Result<World, Box<dyn std::error::Error>> {
         sealed: vec![AbsPath::new("/home/person/.local/state/remit")?, AbsPath::new("/root")?],
         protected: Vec::new(),
         git_dirs: Vec::new(),
+        linked: None,
         private: vec![AbsPath::new("/home/agent")?, AbsPath::new("/tmp")?],
         single_files: BTreeSet::new(),
     })

@@ -78,6 +78,10 @@ impl AgentPolicy {
             let id: Arc<str> = Arc::from("base.git");
             words.insert(Arc::clone(&id), Arc::from("git's own records of the work tree"));
             agent.points.push(base_point(&git, access.union(above), &id));
+            if let Some(linked) = &world.linked {
+                agent.points.push(base_point(&linked.common, access.meet(Access::READ), &id));
+                agent.points.extend(linked.written.iter().map(|path| base_point(path, access, &id)));
+            }
             agent.rules = Rules::new(&agent.points, &world.workspace, &words);
             agent.git = Some((git, access));
         }

@@ -3,6 +3,7 @@
 //! with its length or number, so that no two policies share a form.
 
 use crate::source::*;
+use crate::world::LinkedTree;
 use crate::world::ProtectedPath;
 use crate::{Access, BaseRule, World};
 use remit_core::{AbsPath, Digest, Effect, Verb};
@@ -158,7 +159,8 @@ fields! {
     PolicySource { root, default_policy, allow_insecure_default, base, intents, sandbox, global_rules, roles, agents, approvals, audit, tests } but file;
     BaseRule { path, access } but id, why;
     ProtectedPath { path } but id, words;
-    World { workspace, home, base, sealed, protected, git_dirs, private, single_files };
+    LinkedTree { common, written };
+    World { workspace, home, base, sealed, protected, git_dirs, linked, private, single_files };
 }
 
 impl Feed for For {

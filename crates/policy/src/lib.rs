@@ -62,4 +62,4 @@ pub use pattern::{Anchor, Pattern, Use};
 pub use policy::{Compiled, Policy};
 pub use rules::{Point, Scope};
 pub use source::PolicySource;
-pub use world::{BaseRule, ProtectedPath, World};
+pub use world::{BaseRule, LinkedTree, ProtectedPath, World};

@@ -30,6 +30,16 @@ pub struct ProtectedPath {
     pub words: Arc<str>,
 }
 
+/// The records of a linked worktree, which lie in the main checkout's git folder. They go with the work tree:
+/// who may read or write any of it may read or write them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkedTree {
+    /// The git folder that all worktrees share; of it as a whole nothing but reading.
+    pub common: AbsPath,
+    /// What in it a commit in this worktree writes.
+    pub written: Vec<AbsPath>,
+}
+
 /// What compiling needs to know of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct World {
@@ -46,6 +56,8 @@ pub struct World {
     pub protected: Vec<ProtectedPath>,
     /// Git folders under another name than `.git`: what is protected in a `.git` is protected in them.
     pub git_dirs: Vec<AbsPath>,
+    /// Where a linked worktree has its records, outside the workspace.
+    pub linked: Option<LinkedTree>,
     /// Folders that are the session's alone (its home, its `/tmp`): nothing outside obeys what lies there, so
     /// names are not protected in them. What a rule of a person opens below one, and the workspace, is not
     /// meant.

@@ -4,7 +4,7 @@
 use crate::environment::Environment;
 use crate::{base, recorder};
 use remit_core::{AbsPath, Diagnostic, Severity};
-use remit_policy::{Access, BaseRule, Policy, PolicySource, ProtectedPath, World};
+use remit_policy::{Access, BaseRule, LinkedTree, Policy, PolicySource, ProtectedPath, World};
 use remit_store::{Ledger, LedgerError, StateDir, StateError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -107,6 +107,10 @@ impl Workspace {
     ) -> Result<World, OpenError> {
         let mut rules = base::rules(self.source.base, &self.environment);
         rules.extend(more);
+        let linked = self.linked()?;
+        single_files.extend(
+            linked.iter().flat_map(|l| &l.written).filter(|p| p.file_name() == Some(b"packed-refs")).cloned(),
+        );
         single_files.extend(remit_config::single_files(
             &self.source,
             self.root.as_path(),
@@ -133,6 +137,7 @@ impl Workspace {
             sealed,
             protected: git.paths.iter().map(obeyed).collect(),
             git_dirs: git.git_dirs.into_iter().collect(),
+            linked,
             private: private.map(|rule| rule.path).collect(),
             single_files,
         })
@@ -141,6 +146,19 @@ impl Workspace {
     /// The policy as `explain` and `check` see it: with what every session has, without a session.
     pub fn policy(&self) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
         self.compile(base::session_rules(&self.root), BTreeSet::new())
+    }
+
+    /// Where a linked worktree has its records.
+    fn linked(&self) -> Result<Option<LinkedTree>, OpenError> {
+        let root = self.root.as_path();
+        let found = remit_git::checkout(root).map_err(|e| OpenError::Git(root.to_owned(), e))?;
+        let Some(checkout) = found.filter(|c| c.work_tree == root && !c.common_dir.starts_with(root)) else {
+            return Ok(None);
+        };
+        let path = |p: &Path| AbsPath::try_from(p).map_err(|e| OpenError::Path(p.to_owned(), e));
+        let shared = ["objects", "refs", "logs", "packed-refs"].map(|name| checkout.common_dir.join(name));
+        let written = shared.iter().chain([&checkout.git_dir]).map(|p| path(p)).collect::<Result<_, _>>()?;
+        Ok(Some(LinkedTree { common: path(&checkout.common_dir)?, written }))
     }
 
     /// Findings as an error.
@@ -161,11 +179,16 @@ impl Workspace {
 
     /// The state folder, made if it is not there.
     pub fn state(&self) -> Result<StateDir, OpenError> {
-        let main = self.main_checkout()?;
-        let main = AbsPath::try_from(main.as_path()).map_err(|e| OpenError::Path(main, e))?;
-        let state = StateDir::locate(&self.state_environment(), &main)?;
+        let state = self.state_place()?;
         state.create()?;
         Ok(state)
+    }
+
+    /// Where the state folder is, or would be; for those who only read.
+    pub fn state_place(&self) -> Result<StateDir, OpenError> {
+        let main = self.main_checkout()?;
+        let main = AbsPath::try_from(main.as_path()).map_err(|e| OpenError::Path(main, e))?;
+        Ok(StateDir::locate(&self.state_environment(), &main)?)
     }
 
     /// The ledger, made if it is not there.

@@ -49,6 +49,7 @@ impl Team {
             sealed: Vec::new(),
             protected: Vec::new(),
             git_dirs: Vec::new(),
+            linked: None,
             private: Vec::new(),
             single_files: BTreeSet::new(),
         };

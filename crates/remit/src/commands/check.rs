@@ -2,7 +2,7 @@
 
 use crate::cli::CheckArgs;
 use crate::report::{self, Failure, OK, Texts};
-use remit_core::{AbsPath, Diagnostic, Exit, Severity};
+use remit_core::{AbsPath, Diagnostic, Exit, Place, Severity};
 use remit_session::environment::Environment;
 use remit_session::workspace::{OpenError, Workspace};
 use serde_json::json;
@@ -58,7 +58,29 @@ fn examine(workspace: &Workspace) -> Result<Vec<Diagnostic>, OpenError> {
     };
     findings.extend(remit_config::check(&policy));
     findings.extend(remit_config::run_tests(&policy));
+    findings.extend(tracked(workspace, &policy)?);
     findings.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.place.clone()));
     findings.dedup();
     Ok(findings)
+}
+
+/// Hidden paths that git tracks, and so shows from its objects.
+fn tracked(workspace: &Workspace, policy: &remit_policy::Policy) -> Result<Vec<Diagnostic>, OpenError> {
+    let root = workspace.root.as_path();
+    let git = |e| OpenError::Git(root.to_owned(), e);
+    let Some(checkout) = remit_git::checkout(root).map_err(git)? else { return Ok(Vec::new()) };
+    let top = AbsPath::try_from(checkout.work_tree.as_path());
+    let top = top.map_err(|e| OpenError::Path(checkout.work_tree.clone(), e))?;
+    Ok(match remit_git::tracked(&checkout.git_dir).map_err(git)? {
+        Some(tracked) => remit_config::none_but_tracked(policy, &top, tracked.paths()),
+        None => {
+            let message = "which files git tracks cannot be told from its index, so whether it shows hidden ones is not known";
+            vec![Diagnostic::new(
+                Severity::Note,
+                "index-unknown",
+                Place::file(workspace.file.as_str()),
+                message,
+            )]
+        }
+    })
 }

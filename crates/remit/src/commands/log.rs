@@ -1,13 +1,13 @@
 //! `remit log`: what was done and refused, filtered.
 
 use crate::cli::{EffectName, LogArgs};
-use crate::report::{self, DIM, Failure, style_of};
+use crate::report::{self, DIM, ERROR, Failure, style_of};
 use remit_core::{Effect, Exit, Verb};
 use remit_ledger::{Event, Record};
 use remit_session::environment::Environment;
 use remit_session::recorder::now;
 use remit_session::workspace::Workspace;
-use remit_store::{Entry, Reader};
+use remit_store::{Entry, LedgerError, Piece, Reader};
 use serde_json::json;
 use std::collections::VecDeque;
 
@@ -15,41 +15,57 @@ use std::collections::VecDeque;
 pub(crate) fn run(args: &LogArgs, environment: &Environment) -> Result<Exit, Failure> {
     let filter = Filter::new(args, environment)?;
     let workspace = Workspace::open(&environment.cwd, environment)?;
-    let folder = workspace.state()?.ledger();
-    // Opening it makes an empty one, so that following can begin before the first session.
-    drop(workspace.ledger(&workspace.state()?)?);
-    let unread = |e: &dyn std::error::Error| {
-        Failure::because(Exit::Io, "the ledger cannot be read", e)
-            .hint("`remit verify` says where it is damaged")
+    let folder = workspace.state_place()?.ledger();
+    if args.follow {
+        // Opening it makes an empty one, so that following can begin before the first session.
+        drop(workspace.ledger(&workspace.state()?)?);
+    }
+    let reader = match Reader::lenient(&folder, 1) {
+        Ok(reader) => reader,
+        // Nothing has been recorded yet.
+        Err(LedgerError::NoLedger(_)) => return Ok(Exit::Yes),
+        Err(error) => return Err(unread(&error)),
     };
-    let reader = Reader::open(&folder, 1).map_err(|e| unread(&e))?;
     let mut last = VecDeque::new();
     let mut next = 1;
-    for entry in reader {
-        let entry = entry.map_err(|e| unread(&e))?;
-        next = entry.seq.saturating_add(1);
-        let record = entry.decode().map_err(|e| unread(&e))?;
-        if filter.lets_through(&record) {
+    for piece in reader {
+        let piece = piece.map_err(|e| unread(&e))?;
+        if let Piece::Record(entry) | Piece::Unchained(entry) = &piece {
+            next = entry.seq.saturating_add(1);
+        }
+        if let Some(shown) = filter.shown(piece)? {
             if args.lines > 0 && last.len() == args.lines {
                 last.pop_front();
             }
-            last.push_back((entry, record));
+            last.push_back(shown);
         }
     }
-    for (entry, record) in &last {
-        show(entry, record, args.json)?;
+    for shown in &last {
+        show(shown, args.json)?;
     }
     if args.follow {
-        let follow = Reader::open(&folder, next).and_then(|r| r.follow(|| false)).map_err(|e| unread(&e))?;
-        for entry in follow {
-            let entry = entry.map_err(|e| unread(&e))?;
-            let record = entry.decode().map_err(|e| unread(&e))?;
-            if filter.lets_through(&record) {
-                show(&entry, &record, args.json)?;
+        let follow =
+            Reader::lenient(&folder, next).and_then(|r| r.follow(|| false)).map_err(|e| unread(&e))?;
+        for piece in follow {
+            if let Some(shown) = filter.shown(piece.map_err(|e| unread(&e))?)? {
+                show(&shown, args.json)?;
             }
         }
     }
     Ok(Exit::Yes)
+}
+
+fn unread(error: &dyn std::error::Error) -> Failure {
+    Failure::because(Exit::Io, "the ledger cannot be read", error)
+        .hint("`remit verify` says where it is damaged")
+}
+
+/// What is shown of a piece of the ledger.
+enum Shown {
+    /// A record; and whether it stands in the chain.
+    Record(Entry, Box<Record>, bool),
+    /// A place that is not as it was written.
+    Damage(String),
 }
 
 struct Filter<'a> {
@@ -89,6 +105,16 @@ impl<'a> Filter<'a> {
             },
             since: args.since.as_deref().map(since).transpose()?,
         })
+    }
+
+    fn shown(&self, piece: Piece) -> Result<Option<Shown>, Failure> {
+        let (entry, chained) = match piece {
+            Piece::Record(entry) => (entry, true),
+            Piece::Unchained(entry) => (entry, false),
+            Piece::Damaged(damaged) => return Ok(Some(Shown::Damage(damaged.to_string()))),
+        };
+        let record = entry.decode().map_err(|e| unread(&e))?;
+        Ok(self.lets_through(&record).then(|| Shown::Record(entry, Box::new(record), chained)))
     }
 
     fn lets_through(&self, record: &Record) -> bool {
@@ -139,13 +165,18 @@ fn since(text: &str) -> Result<String, Failure> {
     Ok(remit_ledger::Time::from(time).to_string())
 }
 
-fn show(entry: &Entry, record: &Record, json: bool) -> Result<(), Failure> {
-    if json {
-        return report::say_json(
-            &json!({"seq": entry.seq, "hash": entry.hash.to_string(), "record": record}),
-        );
+fn show(shown: &Shown, json: bool) -> Result<(), Failure> {
+    match shown {
+        Shown::Damage(what) if json => report::say_json(&json!({"damaged": what})),
+        Shown::Damage(what) => report::say(&format!("{ERROR}damaged{ERROR:#}  {what}\n")),
+        Shown::Record(entry, record, chained) if json => report::say_json(&json!({
+            "seq": entry.seq, "hash": entry.hash.to_string(), "chained": chained, "record": record,
+        })),
+        Shown::Record(entry, record, chained) => {
+            let mark = if *chained { String::new() } else { format!("{ERROR}unchained{ERROR:#} ") };
+            report::say(&(mark + &line(entry.seq, record)))
+        }
     }
-    report::say(&line(entry.seq, record))
 }
 
 /// A record as one line, and a second one with the reason where something was refused.

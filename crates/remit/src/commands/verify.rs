@@ -5,24 +5,43 @@ use crate::report::{self, ERROR, Failure, OK};
 use remit_core::Exit;
 use remit_session::environment::Environment;
 use remit_session::workspace::Workspace;
-use remit_store::{HeadState, Keys, Report, read_anchor, verify};
+use remit_store::{HeadState, Keys, LedgerError, Report, verify};
 use serde_json::json;
 
 /// Checks the ledger. Exit 0 if it is whole, 1 if not.
 pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Result<Exit, Failure> {
     let workspace = Workspace::open(&environment.cwd, environment)?;
-    let state = workspace.state()?;
-    drop(workspace.ledger(&state)?);
+    let state = workspace.state_place()?;
     let unread = |e: &dyn std::error::Error| Failure::because(Exit::Io, "the ledger cannot be checked", e);
-    let key = Keys::load_public(&state.keys()).map_err(|e| unread(&e))?;
-    let anchor = read_anchor(&state.anchor()).map_err(|e| unread(&e))?;
-    let report = verify(&state.ledger(), key.as_slice(), anchor.as_ref()).map_err(|e| unread(&e))?;
+    let anchor = state.anchor();
+    let key = match Keys::load_public(&state.keys()) {
+        Ok(key) => key,
+        Err(_) if !exists(&state.keys()) => None,
+        Err(error) => return Err(unread(&error)),
+    };
+    let report = match verify(&state.ledger(), key.as_slice(), Some(&anchor)) {
+        Ok(report) => report,
+        Err(LedgerError::NoLedger(_)) if !exists(&anchor) && key.is_none() => {
+            report::talk("remit: nothing has been recorded here yet\n");
+            return Ok(Exit::Yes);
+        }
+        Err(LedgerError::NoLedger(folder)) => {
+            let message =
+                format!("the ledger in `{}` is gone; its key or its anchor is still there", folder.display());
+            return Err(Failure::new(Exit::No, message));
+        }
+        Err(error) => return Err(unread(&error)),
+    };
     if args.json {
         report::say_json(&as_json(&report))?;
     } else {
         report::say(&as_text(&report))?;
     }
     Ok(if report.is_intact() { Exit::Yes } else { Exit::No })
+}
+
+fn exists(path: &std::path::Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
 }
 
 fn as_json(report: &Report) -> serde_json::Value {
@@ -41,9 +60,12 @@ fn as_json(report: &Report) -> serde_json::Value {
         "checkpoints": {
             "ok": checkpoints.ok,
             "torn": checkpoints.torn,
-            "bad": checkpoints.bad.iter().map(|b| json!({"line": b.line, "why": b.why.to_string()})).collect::<Vec<_>>(),
+            "bad": checkpoints.bad.iter().map(|b| json!({"at": b.at.to_string(), "why": b.why.to_string()})).collect::<Vec<_>>(),
         },
         "sealed": report.sealed.iter().map(|(seq, _)| seq).collect::<Vec<_>>(),
+        "damaged": report.damaged.iter().map(|(seq, _)| seq).collect::<Vec<_>>(),
+        "rebuilt": report.rebuilt,
+        "unsigned": report.unsigned.iter().map(|(seq, _)| seq).collect::<Vec<_>>(),
         "lost": report.lost.iter().map(|(seq, _)| seq).collect::<Vec<_>>(),
         "unsealed_bytes": report.unsealed,
         "first_bad": report.first_bad.map(|bad| bad.to_string()),
@@ -63,9 +85,7 @@ fn as_text(report: &Report) -> String {
         line(format!("{ERROR}first bad record{ERROR:#}: {bad}"));
     }
     for bad in &report.checkpoints.bad {
-        let place =
-            if bad.line == 0 { "the anchor".to_owned() } else { format!("checkpoint line {}", bad.line) };
-        line(format!("{ERROR}{place}{ERROR:#}: {}", bad.why));
+        line(format!("{ERROR}{}{ERROR:#}: {}", bad.at, bad.why));
     }
     match report.head {
         HeadState::Fits | HeadState::Unreached => {}
@@ -83,8 +103,22 @@ fn as_text(report: &Report) -> String {
     for (seq, torn) in &report.sealed {
         line(format!("record {seq} seals a torn end of {} bytes: a writer was killed", torn.bytes));
     }
+    for (seq, damage) in &report.damaged {
+        line(format!(
+            "{ERROR}record {seq} closes off a damaged place{ERROR:#}: {} lines, {} bytes, from record {} on",
+            damage.lines, damage.bytes, damage.seq
+        ));
+    }
     for (seq, _) in &report.lost {
         line(format!("record {seq} tells of records that a power loss took, or somebody who cut the file"));
+    }
+    for seq in &report.rebuilt {
+        line(format!(
+            "record {seq} tells that the head was lost, and made anew: a disk failed, or somebody removed it"
+        ));
+    }
+    for (seq, _) in &report.unsigned {
+        line(format!("record {seq} tells of signed checkpoints that are gone"));
     }
     if report.unsealed > 0 {
         line(format!(

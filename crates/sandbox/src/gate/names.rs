@@ -110,7 +110,9 @@ fn make_symlink(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     let path = caller.string(path)?;
     let place = free(caller, base, &path, false)?;
     let (end, standing) = (End::at(&place, &path), place.standing);
-    Ok(planned(call, Verb::Create, end, standing, Naming::Symlink { place, text }))
+    // A second name for what exists, or may come to exist: a link where a folder of settings would be looked
+    // for leads to settings that anybody may write.
+    Ok(planned(call, Verb::Rename, end, standing, Naming::Symlink { place, text }))
 }
 
 fn remove(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {

@@ -164,6 +164,7 @@ impl Scene {
             sealed: Vec::new(),
             protected: Vec::new(),
             git_dirs: Vec::new(),
+            linked: None,
             private: Vec::new(),
             single_files: Default::default(),
         };

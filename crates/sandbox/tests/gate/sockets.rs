@@ -27,10 +27,8 @@ fn name(socket: &OwnedFd) -> String {
     let mut bytes = [0u8; 128];
     let mut length = 128;
     // SAFETY: the buffer has the length that is told.
-    assert_eq!(
-        unsafe { libc::getsockname(socket.as_raw_fd(), bytes.as_mut_ptr().cast(), &raw mut length) },
-        0
-    );
+    let told = unsafe { libc::getsockname(socket.as_raw_fd(), bytes.as_mut_ptr().cast(), &raw mut length) };
+    assert_eq!(told, 0);
     format!("{length} {}", String::from_utf8_lossy(&bytes[2..length as usize]).replace('\0', "|"))
 }
 

@@ -7,7 +7,7 @@ use remit_ledger::chain::{LONGEST_LINE, LONGEST_RECORD};
 use remit_ledger::head::FARTHEST;
 use remit_ledger::{Hash, Head, Record, Time, chain, decode, encode, link};
 use rustix::fd::OwnedFd;
-use rustix::fs::{FlockOperation, OFlags};
+use rustix::fs::FlockOperation;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,8 @@
 //! States that a killed writer, a power loss or a careless hand leaves behind, made by hand.
 
 use crate::scene::{Scene, record, time};
-use remit_ledger::{Event, Fault, Head, Lost, Torn, encode, link};
-use remit_store::{HeadState, Ledger, LedgerError};
+use remit_ledger::{Damage, Event, Fault, Head, Lost, Torn, encode, link};
+use remit_store::{HeadState, Ledger, LedgerError, Reader};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -76,7 +76,7 @@ fn a_torn_line_stays_and_is_sealed() {
     let sha256 = remit_ledger::Hash::of(&[torn]);
     assert_eq!(report.sealed, [(4, Torn { bytes: 77, sha256 })]);
     assert!(report.is_intact() && !report.is_clean(), "{report:#?}");
-    let seal = remit_store::Reader::open(&scene.path(), 4).unwrap().next().unwrap().unwrap();
+    let seal = Reader::open(&scene.path(), 4).unwrap().next().unwrap().unwrap();
     let seal = seal.decode().unwrap();
     assert_eq!((seal.event, seal.time), (Event::LedgerSealed, time()));
     assert_eq!(scene.numbers(), [1, 2, 3, 4, 5]);
@@ -98,7 +98,7 @@ fn a_seal_that_was_itself_torn_is_sealed_along() {
 #[test]
 fn a_seal_that_was_written_before_a_kill_is_taken_over() {
     let scene = Scene::filled(3, u64::MAX);
-    push(&scene, 1, b"torn");
+    push(&scene, 1, b"{\"hash");
     let before = std::fs::read(scene.path().join("head")).unwrap();
     scene.append(1, u64::MAX);
     std::fs::write(scene.path().join("head"), before).unwrap();
@@ -120,15 +120,21 @@ fn lines_that_a_power_loss_took_are_told_and_their_numbers_not_used_again() {
     assert_eq!(report.first_bad.unwrap().bad.fault, Fault::Malformed);
     assert!(!report.is_intact());
 
+    let from = report.first_bad.unwrap().bad.offset;
+    let rest = std::fs::read(scene.segment(1)).unwrap().split_off(usize::try_from(from).unwrap());
     assert_eq!(scene.open().append_record(&record(0, 4, 10)).unwrap().seq, 7);
     let report = scene.report();
     assert_eq!(report.lost, [(6, Lost { from: 4, to: 5, head: old.hash })]);
-    assert_eq!(report.sealed.len(), 1);
-    assert_eq!(scene.numbers(), [1, 2, 3, 6, 7]);
+    let sha256 = remit_ledger::Hash::of(&[&rest]);
+    let damage = Damage { bytes: 50, lines: 1, offset: from, segment: 1, seq: 4, sha256 };
+    assert_eq!(report.damaged, [(6, damage)]);
+    assert!(report.sealed.is_empty(), "nobody was killed: the head counted what is gone");
+    assert_eq!(scene.stays_damaged(), (4, Fault::Malformed));
+    assert_eq!(scene.readable(), [1, 2, 3, 6, 7, 8, 9]);
 }
 
 #[test]
-fn a_ledger_that_was_cut_at_a_line_is_not_intact_until_it_is_told() {
+fn a_ledger_that_was_cut_at_a_line_is_never_intact_again() {
     let scene = Scene::filled(5, u64::MAX);
     scene.change(&scene.segment(1), |bytes| {
         let end = bytes.split_inclusive(|byte| *byte == b'\n').take(3).map(<[u8]>::len).sum();
@@ -136,9 +142,69 @@ fn a_ledger_that_was_cut_at_a_line_is_not_intact_until_it_is_told() {
     });
     let bad = scene.report().first_bad.unwrap().bad;
     assert_eq!((bad.seq, bad.fault), (4, Fault::Truncated));
+    assert_eq!(scene.stays_damaged(), (4, Fault::Lost));
+    assert_eq!(scene.report().lost.len(), 1);
+    assert_eq!(scene.readable(), [1, 2, 3, 6, 7, 8]);
+}
+
+#[test]
+fn a_newline_that_the_head_counted_is_missed() {
+    let scene = Scene::filled(3, u64::MAX);
+    scene.change(&scene.segment(1), |bytes| drop(bytes.pop()));
+    assert_eq!(scene.report().first_bad.unwrap().bad.seq, 3);
+    assert_eq!(scene.stays_damaged(), (3, Fault::Told));
+    assert_eq!(scene.readable(), (1..=6).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_record_dropped_from_the_middle_is_named_for_good_and_what_follows_stays_readable() {
+    let scene = Scene::filled(40, u64::MAX);
+    let mut gone = 0;
+    scene.change(&scene.segment(1), |bytes| {
+        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        gone = lines[..9].concat().len() as u64;
+        *bytes = [lines[..9].concat(), lines[10..].concat()].concat();
+    });
+    assert_eq!(scene.stays_damaged(), (10, Fault::Gap { found: 11 }));
+    let report = scene.report();
+    assert_eq!((report.records, report.behind), (9, 33), "30 that were there, the seal, two more");
+    let (seal, damage) = report.damaged[0];
+    assert_eq!((seal, damage.seq, damage.offset, damage.lines), (41, 10, gone, 30));
+    assert!(report.sealed.is_empty() && report.lost.is_empty(), "{report:#?}");
+    assert_eq!(scene.readable(), (1..=43).filter(|seq| *seq != 10).collect::<Vec<_>>());
+}
+
+#[test]
+fn whole_lines_that_do_not_chain_are_no_killed_writer() {
+    let scene = Scene::filled(2, u64::MAX);
+    let other = Scene::filled(4, u64::MAX);
+    let forged = std::fs::read(other.segment(1)).unwrap();
+    let forged = forged.split_inclusive(|byte| *byte == b'\n').nth(2).unwrap().to_vec();
+    for bad in [b"garbage\n".to_vec(), b"garbage".to_vec(), forged, b"\n".to_vec(), vec![0; 4096]] {
+        let scene = Scene::filled(2, u64::MAX);
+        push(&scene, 1, &bad);
+        let report = scene.report();
+        assert!(!report.is_intact() && report.unsealed == 0, "{report:#?}");
+        assert_eq!(report.first_bad.unwrap().bad.seq, 3);
+        assert_eq!(scene.stays_damaged().0, 3);
+        let report = scene.report();
+        assert!(report.sealed.is_empty() && report.damaged.len() == 1, "{report:#?}");
+        assert_eq!(report.damaged[0].1.bytes, bad.len() as u64);
+    }
+    scene.append(1, u64::MAX);
+    assert!(scene.report().is_clean());
+}
+
+#[test]
+fn damage_behind_which_a_writer_is_killed_is_told_once() {
+    let scene = Scene::filled(3, u64::MAX);
+    push(&scene, 1, b"garbage\n");
+    scene.append(1, u64::MAX);
+    push(&scene, 1, &next_line(&scene)[..90]);
     scene.append(1, u64::MAX);
     let report = scene.report();
-    assert!(report.is_intact() && !report.is_clean() && report.lost.len() == 1, "{report:#?}");
+    assert_eq!((report.damaged.len(), report.sealed.len()), (1, 1));
+    assert_eq!(report.first_bad.unwrap().bad.seq, 4);
 }
 
 #[test]
@@ -149,10 +215,9 @@ fn the_last_segment_gone_is_told_and_the_chain_goes_on_from_the_one_before() {
     std::fs::remove_file(scene.segment(last)).unwrap();
     let report = scene.report();
     assert_eq!(report.first_bad.unwrap().bad.fault, Fault::NoSegment);
-    scene.append(1, 1500);
-    let report = scene.report();
-    assert!(report.is_intact() && report.lost.len() == 1, "{report:#?}");
-    assert_eq!(*scene.numbers().last().unwrap(), 14);
+    assert_eq!(scene.stays_damaged().1, Fault::Lost);
+    assert_eq!(scene.report().lost.len(), 1);
+    assert_eq!(*scene.readable().last().unwrap(), 15);
 }
 
 #[test]
@@ -161,13 +226,15 @@ fn a_segment_in_the_middle_that_is_gone_is_named() {
     std::fs::remove_file(scene.segment(2)).unwrap();
     let bad = scene.report().first_bad.unwrap();
     assert_eq!((bad.segment, bad.bad.fault), (2, Fault::NoSegment));
-    let error = remit_store::Reader::open(&scene.path(), 0).unwrap().find_map(Result::err);
-    assert!(error.is_none(), "a reader that follows cannot know that more is there");
+    let error = Reader::open(&scene.path(), 0).unwrap().find_map(Result::err);
+    assert!(matches!(error, Some(LedgerError::Bad { segment: 2, bad }) if bad.fault == Fault::NoSegment));
+    assert_eq!(scene.stays_damaged().1, Fault::NoSegment);
+    assert_eq!(*scene.readable().last().unwrap(), 14, "the rest is there, and so are two more");
 }
 
 #[test]
 fn a_head_that_is_gone_damaged_or_emptied_is_made_anew_and_that_is_told() {
-    for damage in [None, Some(&b"REMITHD1 garbage"[..]), Some(b"")] {
+    for damage in [None, Some(&b"REMITHD2 garbage"[..]), Some(b"")] {
         let scene = Scene::filled(12, 1500);
         match damage {
             None => std::fs::remove_file(scene.path().join("head")).unwrap(),
@@ -178,8 +245,8 @@ fn a_head_that_is_gone_damaged_or_emptied_is_made_anew_and_that_is_told() {
         assert_eq!(scene.open().append_record(&record(0, 0, 10)).unwrap().seq, 14);
         let report = scene.report();
         assert_eq!(report.rebuilt, [13]);
-        assert!(report.is_intact(), "{report:#?}");
-        assert_eq!(scene.numbers(), (1..=14).collect::<Vec<_>>());
+        assert_eq!(scene.stays_damaged(), (13, Fault::HeadLost));
+        assert_eq!(scene.readable(), (1..=16).collect::<Vec<_>>());
     }
 }
 
@@ -204,8 +271,8 @@ fn a_head_put_back_to_an_older_state_forks_nothing() {
         }
         scene.append(1, 1500);
         let report = scene.report();
-        assert!(report.is_intact() && report.rebuilt == [13], "exact {exact}: {report:#?}");
-        assert_eq!(scene.numbers(), (1..=14).collect::<Vec<_>>());
+        assert!(report.rebuilt == [13] && report.faults == 1, "exact {exact}: {report:#?}");
+        assert_eq!(scene.readable(), (1..=14).collect::<Vec<_>>());
     }
 }
 
@@ -213,6 +280,13 @@ fn a_head_put_back_to_an_older_state_forks_nothing() {
 fn a_kill_between_the_new_segment_and_its_head_loses_nothing() {
     let scene = Scene::filled(3, u64::MAX);
     std::fs::write(scene.segment(2), "").unwrap();
+    // And another kill, in the segment that was to be left.
+    push(&scene, 1, &next_line(&scene)[..99]);
+    let report = scene.report();
+    assert!(report.is_intact() && report.unsealed == 99, "{report:#?}");
+    assert_eq!(Reader::open(&scene.path(), 0).unwrap().filter(Result::is_ok).count(), 3);
+    scene.append(1, u64::MAX);
+    assert!(scene.report().is_intact(), "{:#?}", scene.report());
     scene.append(3, 1);
     let report = scene.report();
     assert!(report.is_intact(), "{report:#?}");
@@ -228,7 +302,34 @@ fn a_segment_removed_under_an_open_ledger_is_not_written_into_the_void() {
     let receipt = ledger.append_record(&record(0, 1, 10)).unwrap();
     assert_eq!(receipt.seq, 3);
     let report = scene.report();
-    assert!(report.is_intact() && report.lost.len() == 1, "{report:#?}");
+    assert!(!report.is_intact() && report.lost.len() == 1, "{report:#?}");
+}
+
+#[test]
+fn all_lines_and_the_head_gone_are_told_of_a_ledger_that_keeps_its_id() {
+    let scene = Scene::filled(5, u64::MAX);
+    std::fs::remove_file(scene.segment(1)).unwrap();
+    std::fs::remove_file(scene.path().join("head")).unwrap();
+    assert!(!scene.report().is_intact());
+    assert_eq!(scene.stays_damaged(), (1, Fault::HeadLost));
+}
+
+#[test]
+fn a_head_that_counts_out_of_reach_is_not_believed() {
+    let scene = Scene::filled(3, u64::MAX);
+    let bad = Head { next: u64::MAX, length: 1, ..head(&scene) };
+    std::fs::write(scene.path().join("head"), bad.encode()).unwrap();
+    assert_eq!(scene.stays_damaged(), (4, Fault::HeadLost));
+    assert_eq!(scene.readable(), [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn a_creator_killed_before_it_gave_the_ledger_its_id_leaves_no_ledger() {
+    let scene = Scene::filled(0, u64::MAX);
+    std::fs::remove_file(scene.path().join("id")).unwrap();
+    assert!(matches!(Reader::open(&scene.path(), 0), Err(LedgerError::NoLedger(_))));
+    scene.append(2, u64::MAX);
+    assert!(scene.report().is_clean());
 }
 
 #[test]

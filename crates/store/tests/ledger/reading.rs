@@ -1,8 +1,8 @@
 //! Readers, also beside writers.
 
-use crate::scene::{Scene, record};
+use crate::scene::{Scene, record, time};
 use remit_ledger::{Fault, Head, encode, link};
-use remit_store::{LedgerError, Reader};
+use remit_store::{Keys, LedgerError, Piece, Reader, checkpoint, verify};
 use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -108,4 +108,125 @@ fn a_follower_of_an_altered_ledger_ends_with_the_fault() {
     scene.change(&scene.segment(1), |bytes| bytes[300] ^= 1);
     let follow = Reader::open(&scene.path(), 0).unwrap().follow(|| false).unwrap();
     assert!(matches!(follow.last(), Some(Err(LedgerError::Bad { .. }))));
+}
+
+#[test]
+fn a_lenient_reader_goes_on_behind_damage_and_says_what_is_chained() {
+    let scene = Scene::filled(9, u64::MAX);
+    scene.change(&scene.segment(1), |bytes| {
+        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        // The fourth is altered and can still be read, a line is slipped in, and the seventh is gone.
+        let fourth = String::from_utf8(lines[3].to_vec()).unwrap().replace("access", "change").into_bytes();
+        *bytes =
+            [&lines[..3].concat(), &fourth, b"x\n".as_slice(), &lines[4..6].concat(), &lines[7..].concat()]
+                .concat();
+    });
+    let told = |from| {
+        let show = |piece| match piece {
+            Piece::Record(entry) => format!("{}", entry.seq),
+            Piece::Unchained(entry) => format!("{}?", entry.seq),
+            Piece::Damaged(at) => format!("{:?}", at.bad.fault),
+        };
+        Reader::lenient(&scene.path(), from)
+            .unwrap()
+            .map(|piece| show(piece.unwrap()))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let gap = "Gap { found: 8 }";
+    // The head counts more bytes than there are.
+    assert_eq!(told(0), format!("1 2 3 Altered 4? 5? 6 {gap} 8? 9 Truncated"));
+    scene.append(1, u64::MAX);
+    assert_eq!(told(0), format!("1 2 3 Altered 4? 5? 6 {gap} 8? 9 10 11"));
+    assert_eq!(told(9), format!("Altered {gap} 9 10 11"));
+}
+
+#[test]
+fn a_lenient_follower_sees_what_is_written_behind_damage() {
+    let scene = Scene::filled(5, u64::MAX);
+    scene.change(&scene.segment(1), |bytes| bytes[300] ^= 1);
+    let seen = Cell::new(0);
+    let follow = Reader::lenient(&scene.path(), 0).unwrap().follow(|| seen.get() == 7).unwrap();
+    std::thread::scope(|scope| {
+        for piece in follow {
+            if let Piece::Record(entry) = piece.unwrap() {
+                seen.set(entry.seq);
+            }
+            if seen.get() == 5 {
+                scope.spawn(|| scene.append(2, u64::MAX));
+            }
+        }
+    });
+    assert_eq!(seen.get(), 7);
+}
+
+#[test]
+fn where_there_is_no_ledger_nothing_is_made_and_that_is_said() {
+    let scene = Scene::new();
+    let none = |scene: &Scene| {
+        assert!(matches!(Reader::open(&scene.path(), 0), Err(LedgerError::NoLedger(_))));
+        assert!(matches!(verify(&scene.path(), &[], None), Err(LedgerError::NoLedger(_))));
+    };
+    none(&scene);
+    assert!(!scene.path().exists());
+    std::fs::create_dir(scene.path()).unwrap();
+    none(&scene);
+    assert_eq!(scene.files().len(), 0);
+    let lost = Scene::filled(1, u64::MAX);
+    std::fs::remove_file(lost.path().join("id")).unwrap();
+    assert!(matches!(Reader::open(&lost.path(), 0), Err(LedgerError::NoId(_))));
+}
+
+/// All that reads, on a ledger without a head too.
+fn read_all(scene: &Scene) {
+    let key = Keys::load_public(&scene.keys()).unwrap().unwrap();
+    let report = verify(&scene.path(), &[key], Some(&scene.anchor())).unwrap();
+    assert_eq!((report.records, report.checkpoints.ok), (3, 1));
+    assert_eq!(from(scene, 0), [1, 2, 3]);
+}
+
+#[test]
+fn reading_writes_nothing_and_needs_no_disk_that_can_be_written() {
+    let scene = Scene::filled(3, u64::MAX);
+    checkpoint(&scene.open(), &Keys::load_or_create(&scene.keys()).unwrap(), time(), &scene.anchor())
+        .unwrap();
+    let root = scene.anchor().parent().unwrap().to_owned();
+    let stamp = || {
+        let entry = |entry: std::io::Result<std::fs::DirEntry>| {
+            let entry = entry.unwrap();
+            (entry.file_name(), entry.metadata().unwrap().modified().unwrap())
+        };
+        let mut all: Vec<_> = [&root, &scene.path(), &scene.keys()]
+            .into_iter()
+            .flat_map(|folder| std::fs::read_dir(folder).unwrap().map(entry))
+            .collect();
+        all.sort();
+        (all, scene.files())
+    };
+    let before = stamp();
+    read_all(&scene);
+    assert_eq!(stamp(), before);
+
+    let bound = rustix::mount::mount_bind(&root, &root).and_then(|()| {
+        let flags = rustix::mount::MountFlags::RDONLY | rustix::mount::MountFlags::BIND;
+        rustix::mount::mount_remount(&root, flags, c"").inspect_err(|_| unmount(&root))
+    });
+    if let Err(error) = bound {
+        eprintln!("skipped: cannot mount a folder for reading only: {error}");
+    } else {
+        let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            assert!(std::fs::write(root.join("x"), "").is_err());
+            read_all(&scene);
+        }));
+        unmount(&root);
+        read.unwrap();
+    }
+    std::fs::remove_file(scene.path().join("head")).unwrap();
+    let report = verify(&scene.path(), &[], None).unwrap();
+    assert_eq!(report.head, remit_store::HeadState::Unreadable);
+    assert!(!scene.path().join("head").exists());
+}
+
+fn unmount(path: &std::path::Path) {
+    rustix::mount::unmount(path, rustix::mount::UnmountFlags::DETACH).unwrap();
 }

@@ -1,7 +1,7 @@
 //! What the tests share: records, a ledger in a scratch folder, and its files as bytes.
 
-use remit_ledger::{Event, Record, Time};
-use remit_store::{Ledger, Reader, Report, verify};
+use remit_ledger::{Event, Fault, Record, Time};
+use remit_store::{Ledger, Piece, Reader, Report, verify};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -69,6 +69,37 @@ impl Scene {
         let report = self.report();
         assert!(report.is_intact(), "{report:#?}");
         Reader::open(&self.path(), 0).unwrap().map(|entry| entry.unwrap().seq).collect()
+    }
+
+    /// Appends until the damage is sealed and twice more; asserts each time that the ledger is still told to be damaged, in the same place, and
+    /// answers it.
+    pub(crate) fn stays_damaged(&self) -> (u64, Fault) {
+        let told = |appended: u64| {
+            self.append(u64::from(appended > 0), u64::MAX);
+            let report = self.report();
+            assert!(!report.is_intact(), "after {appended}: {report:#?}");
+            let first = report.first_bad.unwrap().bad;
+            (first.seq, first.fault)
+        };
+        if self.report().damaged.is_empty()
+            && self.report().lost.is_empty()
+            && self.report().rebuilt.is_empty()
+        {
+            self.append(1, u64::MAX);
+        }
+        let first = told(0);
+        assert_eq!([told(1), told(2)], [first; 2]);
+        first
+    }
+
+    /// The numbers of all records that can be read, whether they are chained or not.
+    pub(crate) fn readable(&self) -> Vec<u64> {
+        let pieces = Reader::lenient(&self.path(), 0).unwrap().map(Result::unwrap);
+        let number = |piece| match piece {
+            Piece::Record(entry) | Piece::Unchained(entry) => Some(entry.seq),
+            Piece::Damaged(_) => None,
+        };
+        pieces.filter_map(number).collect()
     }
 
     /// Changes a file's bytes.

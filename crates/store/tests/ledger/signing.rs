@@ -2,7 +2,11 @@
 
 use crate::scene::{Scene, record, time};
 use remit_ledger::{Checkpoint, Fault, Signer, Verifying};
-use remit_store::{CheckpointFault, Keys, Report, checkpoint, read_anchor, verify};
+use remit_store::{Anchor, CheckpointAt, CheckpointFault, Keys, Report, checkpoint, read_anchor, verify};
+use std::path::PathBuf;
+
+const ANCHOR: CheckpointAt = CheckpointAt::Anchor;
+const HEAD: CheckpointAt = CheckpointAt::Head;
 
 struct Signed {
     scene: Scene,
@@ -29,14 +33,31 @@ impl Signed {
     }
 
     fn report(&self) -> Report {
-        let anchor = read_anchor(&self.scene.anchor()).unwrap();
-        verify(&self.scene.path(), std::slice::from_ref(&self.key), anchor.as_ref()).unwrap()
+        verify(&self.scene.path(), std::slice::from_ref(&self.key), Some(&self.scene.anchor())).unwrap()
     }
 
-    fn faults(&self) -> Vec<(u64, CheckpointFault)> {
+    fn file(&self) -> PathBuf {
+        self.scene.path().join("checkpoints.jsonl")
+    }
+
+    fn anchored(&self) -> Checkpoint {
+        match read_anchor(&self.scene.anchor()).unwrap() {
+            Anchor::Found(checkpoint) => checkpoint,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Makes a checkpoint, and answers what the anchor said when the one before was kept.
+    fn anchored_after_checkpoint(&self) -> Vec<u8> {
+        let before = std::fs::read(self.file()).unwrap();
+        self.checkpoint();
+        before.split_inclusive(|byte| *byte == b'\n').next_back().unwrap().to_vec()
+    }
+
+    fn faults(&self) -> Vec<(CheckpointAt, CheckpointFault)> {
         let report = self.report();
         assert!(!report.is_intact());
-        report.checkpoints.bad.into_iter().map(|bad| (bad.line, bad.why)).collect()
+        report.checkpoints.bad.into_iter().map(|bad| (bad.at, bad.why)).collect()
     }
 
     /// Removes the segments from this one on.
@@ -68,7 +89,7 @@ fn checkpoints_hold_and_are_counted() {
     let report = signed.report();
     assert!(report.is_clean(), "{report:#?}");
     assert_eq!(report.checkpoints.ok, 2);
-    let anchor = read_anchor(&signed.scene.anchor()).unwrap().unwrap();
+    let anchor = signed.anchored();
     assert_eq!((anchor.statement.number, anchor.statement.seq), (2, 6));
     assert_eq!(signed.checkpoint().statement.number, 3);
     assert_eq!(signed.checkpoint().statement.number, 3, "nothing new, nothing signed");
@@ -80,7 +101,7 @@ fn an_empty_ledger_can_be_signed() {
     let keys = Keys::load_or_create(&scene.keys()).unwrap();
     let made = checkpoint(&scene.open(), &keys, time(), &scene.anchor()).unwrap();
     assert_eq!(made.statement.seq, 0);
-    let report = verify(&scene.path(), &[keys.verifying()], Some(&made)).unwrap();
+    let report = verify(&scene.path(), &[keys.verifying()], Some(&scene.anchor())).unwrap();
     assert!(report.is_clean() && report.checkpoints.ok == 1, "{report:#?}");
 }
 
@@ -89,10 +110,11 @@ fn a_ledger_that_was_written_anew_is_found_by_its_checkpoints_alone_and_by_the_a
     let signed = Signed::new();
     signed.rewrite(8);
     assert!(signed.scene.report().first_bad.is_none(), "the chain itself is whole");
-    let replaced = |line, seq| (line, CheckpointFault::Replaced { seq });
-    assert_eq!(signed.faults(), [replaced(0, 6), replaced(1, 3), replaced(2, 6)]);
+    let replaced = |at, seq| (at, CheckpointFault::Replaced { seq });
+    let line = CheckpointAt::Line;
+    assert_eq!(signed.faults(), [replaced(ANCHOR, 6), replaced(line(1), 3), replaced(line(2), 6)]);
     std::fs::remove_file(signed.scene.path().join("checkpoints.jsonl")).unwrap();
-    assert_eq!(signed.faults(), [(0, CheckpointFault::Missing { number: 2 }), replaced(0, 6)]);
+    assert_eq!(signed.faults(), [(ANCHOR, CheckpointFault::Missing { number: 2 }), replaced(ANCHOR, 6)]);
 }
 
 #[test]
@@ -101,7 +123,7 @@ fn a_ledger_that_was_cut_below_a_checkpoint_is_found() {
     signed.rewrite(4);
     let report = signed.report();
     assert_eq!(report.first_bad.unwrap().bad.fault, Fault::Truncated);
-    assert!(signed.faults().contains(&(2, CheckpointFault::Gone { seq: 6 })));
+    assert!(signed.faults().contains(&(CheckpointAt::Line(2), CheckpointFault::Gone { seq: 6 })));
 }
 
 #[test]
@@ -109,20 +131,19 @@ fn a_cut_that_an_append_has_told_of_as_loss_is_still_found_by_the_checkpoint() {
     let signed = Signed::new();
     signed.cut(2);
     signed.scene.append(1, 1500);
-    assert!(signed.scene.report().first_bad.is_none());
-    assert!(!signed.scene.report().lost.is_empty());
-    assert!(signed.faults().contains(&(2, CheckpointFault::Gone { seq: 6 })));
+    assert_eq!(signed.scene.report().first_bad.unwrap().bad.fault, Fault::Lost);
+    assert!(signed.faults().contains(&(CheckpointAt::Line(2), CheckpointFault::Gone { seq: 6 })));
 }
 
 #[test]
 fn a_checkpoint_signed_with_another_key_is_found() {
     let signed = Signed::new();
-    let honest = read_anchor(&signed.scene.anchor()).unwrap().unwrap().statement;
+    let honest = signed.anchored().statement;
     let forger = Signer::from_seed(&[6; 32]);
     let forged = forger.sign(honest.ledger, 3, 8, honest.head, time()).unwrap();
     let line = [forged.encode().unwrap(), b"\n".to_vec()].concat();
     signed.scene.change(&signed.scene.path().join("checkpoints.jsonl"), |bytes| bytes.extend(line));
-    assert!(matches!(signed.faults()[..], [(3, CheckpointFault::Forged(_))]));
+    assert!(matches!(signed.faults()[..], [(CheckpointAt::Line(3), CheckpointFault::Forged(_))]));
 }
 
 #[test]
@@ -130,8 +151,8 @@ fn a_checkpoint_of_another_ledger_is_found() {
     let signed = Signed::new();
     let keys = Keys::load_or_create(&signed.scene.keys()).unwrap();
     let other = Scene::filled(6, 1500);
-    let foreign = checkpoint(&other.open(), &keys, time(), &other.anchor()).unwrap();
-    let report = verify(&signed.scene.path(), &[keys.verifying()], Some(&foreign)).unwrap();
+    checkpoint(&other.open(), &keys, time(), &other.anchor()).unwrap();
+    let report = verify(&signed.scene.path(), &[keys.verifying()], Some(&other.anchor())).unwrap();
     assert_eq!(report.checkpoints.bad.len(), 1);
     assert_eq!(report.checkpoints.bad[0].why, CheckpointFault::Foreign);
 }
@@ -152,9 +173,126 @@ fn a_checkpoint_that_was_torn_is_passed_over_by_the_next_one() {
 fn a_checkpoint_seals_a_torn_end_first() {
     let signed = Signed::new();
     let last = signed.scene.files().keys().filter(|name| name.starts_with('0')).count() as u64;
-    signed.scene.change(&signed.scene.segment(last), |bytes| bytes.extend(b"torn"));
+    signed.scene.change(&signed.scene.segment(last), |bytes| bytes.extend(b"{\"hash"));
     let made = signed.checkpoint();
     assert_eq!(made.statement.seq, 9);
     let report = signed.report();
     assert!(report.is_intact() && report.sealed.len() == 1, "{report:#?}");
+}
+
+/// Does this to a signed ledger; asserts that it is told before and after each of an append and two checkpoints.
+fn stays_told(what: &str, harm: impl FnOnce(&Signed)) -> (Signed, Vec<(CheckpointAt, CheckpointFault)>) {
+    let signed = Signed::new();
+    harm(&signed);
+    let faults = signed.faults();
+    signed.scene.append(1, 1500);
+    assert!(!signed.report().is_intact(), "{what}, an append");
+    for count in 1..3 {
+        let made = signed.checkpoint();
+        assert!(made.statement.number > 2, "{what}: a number that was used before");
+        let report = signed.report();
+        assert!(!report.is_intact(), "{what}, {count} checkpoints: {report:#?}");
+        assert_eq!(report.unsigned.len(), 1, "{what}: told once, in the ledger");
+        signed.scene.append(1, 1500);
+    }
+    (signed, faults)
+}
+
+#[test]
+fn checkpoints_or_an_anchor_that_are_gone_are_told_for_good() {
+    let missing = |at| (at, CheckpointFault::Missing { number: 2 });
+    let remove = |path: PathBuf| std::fs::remove_file(path).unwrap();
+    let (_, faults) = stays_told("no checkpoints", |signed| remove(signed.file()));
+    assert_eq!(faults, [missing(ANCHOR), missing(HEAD)]);
+    let (_, faults) = stays_told("no anchor", |signed| remove(signed.scene.anchor()));
+    assert_eq!(faults, [(ANCHOR, CheckpointFault::NoAnchor)]);
+    let (signed, faults) = stays_told("neither", |signed| {
+        remove(signed.file());
+        remove(signed.scene.anchor());
+    });
+    assert_eq!(faults, [(ANCHOR, CheckpointFault::NoAnchor), missing(HEAD)]);
+    let gone = signed.report().unsigned[0].1;
+    assert_eq!(gone, remit_ledger::Unsigned { anchor: None, found: 0, noted: 2 });
+    let (_, faults) = stays_told("shortened", |signed| {
+        signed.scene.change(&signed.file(), |bytes| {
+            let first = bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap().len();
+            bytes.truncate(first);
+        });
+    });
+    assert_eq!(faults, [missing(ANCHOR), missing(HEAD)]);
+    stays_told("another ledger's", |signed| {
+        let other = Signed::new();
+        std::fs::copy(other.file(), signed.file()).unwrap();
+        std::fs::copy(other.scene.anchor(), signed.scene.anchor()).unwrap();
+    });
+    let (_, faults) = stays_told("an anchor that says nothing", |signed| {
+        std::fs::write(signed.scene.anchor(), "{}").unwrap();
+    });
+    assert!(matches!(faults[..], [(ANCHOR, CheckpointFault::Forged(_))]));
+}
+
+#[test]
+fn checkpoints_anchor_and_head_gone_together_with_the_tail_are_told_for_good() {
+    let signed = Signed::new();
+    for file in [signed.file(), signed.scene.anchor(), signed.scene.path().join("head")] {
+        std::fs::remove_file(file).unwrap();
+    }
+    signed.cut(2);
+    assert!(!signed.report().is_intact());
+    signed.scene.append(1, 1500);
+    assert_eq!(signed.report().first_bad.unwrap().bad.fault, Fault::HeadLost);
+    signed.checkpoint();
+    assert_eq!(signed.report().first_bad.unwrap().bad.fault, Fault::HeadLost);
+}
+
+#[test]
+fn a_new_ledger_beside_the_anchor_of_an_old_one_is_told_for_good() {
+    let signed = Signed::new();
+    std::fs::remove_dir_all(signed.scene.path()).unwrap();
+    signed.scene.append(3, u64::MAX);
+    assert_eq!(signed.faults()[0], (ANCHOR, CheckpointFault::Foreign));
+    assert_eq!(signed.checkpoint().statement.number, 3);
+    let report = signed.report();
+    assert!(!report.is_intact() && report.unsigned.len() == 1, "{report:#?}");
+}
+
+/// The files as a checkpoint leaves them that is killed after each of its steps.
+#[test]
+fn a_checkpoint_killed_between_its_steps_leaves_the_ledger_intact_also_when_the_next_one_is_killed_too() {
+    for first in [true, false] {
+        let scene = Scene::filled(3, u64::MAX);
+        let keys = Keys::load_or_create(&scene.keys()).unwrap();
+        let signed = Signed { scene, key: keys.verifying() };
+        if !first {
+            signed.checkpoint();
+            signed.scene.append(1, u64::MAX);
+        }
+        let anchor = std::fs::read(signed.scene.anchor()).ok();
+        let uncounted = |signed: &Signed, anchor: Option<&Vec<u8>>| {
+            // The anchor as it was, and a head that does not count the last checkpoint.
+            if let Some(anchor) = anchor {
+                std::fs::write(signed.scene.anchor(), anchor).unwrap();
+            }
+            let path = signed.scene.path().join("head");
+            let mut head = remit_ledger::Head::decode(&std::fs::read(&path).unwrap()).unwrap();
+            head.checkpoints -= 1;
+            head.checkpoint = match head.checkpoints {
+                0 => remit_ledger::Hash([0; 32]),
+                _ => remit_ledger::Hash::of(&[anchor.unwrap().trim_ascii_end()]),
+            };
+            std::fs::write(path, head.encode()).unwrap();
+        };
+        signed.checkpoint();
+        uncounted(&signed, anchor.as_ref());
+        if first {
+            std::fs::remove_file(signed.scene.anchor()).unwrap();
+        }
+        assert!(signed.report().is_intact(), "{:#?}", signed.report());
+        signed.scene.append(1, u64::MAX);
+        let kept = signed.anchored_after_checkpoint();
+        uncounted(&signed, Some(&kept));
+        assert!(signed.report().is_intact(), "{:#?}", signed.report());
+        signed.checkpoint();
+        assert!(signed.report().is_clean(), "{:#?}", signed.report());
+    }
 }

@@ -3,8 +3,8 @@
 use crate::scene::{Scene, record, time};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use remit_ledger::{Checkpoint, Verifying};
-use remit_store::{HeadState, Keys, Report, checkpoint, read_anchor, verify};
+use remit_ledger::Verifying;
+use remit_store::{HeadState, Keys, Ledger, LedgerError, Report, checkpoint, verify};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 struct Written {
     files: BTreeMap<String, Vec<u8>>,
     key: Verifying,
-    anchor: Checkpoint,
+    anchor: Vec<u8>,
 }
 
 fn written() -> &'static Written {
@@ -27,24 +27,53 @@ fn written() -> &'static Written {
         let last = scene.files().keys().filter(|name| name.starts_with('0')).count() as u64;
         scene.change(&scene.segment(last), |bytes| bytes.extend(b"{\"hash\":\"torn"));
         scene.open().append_record(&record(0, 0, 10)).unwrap();
-        let anchor = read_anchor(&scene.anchor()).unwrap().unwrap();
+        let anchor = std::fs::read(scene.anchor()).unwrap();
         Written { files: scene.files(), key: keys.verifying(), anchor }
     })
 }
 
-/// Whether verifying these files tells of something that it did not tell of the ledger as it was written.
-fn is_found(files: &BTreeMap<String, Vec<u8>>) -> bool {
+/// These files as a ledger, appended to that often; `None` if they are no ledger any more.
+fn verified(files: &BTreeMap<String, Vec<u8>>, appends: u64) -> Option<Report> {
     let written = written();
     let dir = tempfile::tempdir().unwrap();
+    let (ledger, anchor) = (dir.path().join("ledger"), dir.path().join("anchor.json"));
+    std::fs::create_dir(&ledger).unwrap();
+    std::fs::write(&anchor, &written.anchor).unwrap();
     for (name, bytes) in files {
-        std::fs::write(dir.path().join(name), bytes).unwrap();
+        std::fs::write(ledger.join(name), bytes).unwrap();
     }
-    match verify(dir.path(), std::slice::from_ref(&written.key), Some(&written.anchor)) {
-        // Bytes that no record or checkpoint vouches for are told, but take nothing away.
-        Ok(report) => !report.is_intact() || report.unsealed > 0 || report.checkpoints.torn > 0,
-        // Without a readable id there is no ledger.
-        Err(_) => true,
+    if appends > 0 {
+        let ledger = match Ledger::create_or_open(&ledger) {
+            Ok(ledger) => ledger.with_segments_of(1200),
+            Err(LedgerError::NoId(_)) => return None,
+            Err(error) => panic!("{error}"),
+        };
+        for n in 0..appends {
+            ledger.append_record(&record(1, n, 10)).unwrap();
+        }
     }
+    match verify(&ledger, std::slice::from_ref(&written.key), Some(&anchor)) {
+        Ok(report) => Some(report),
+        Err(LedgerError::NoId(_)) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Whether verifying these files tells of something that it did not tell of the ledger as it was written.
+fn is_found(files: &BTreeMap<String, Vec<u8>>) -> bool {
+    // Bytes that no record or checkpoint vouches for are told, but take nothing away.
+    verified(files, 0)
+        .is_none_or(|report| !report.is_intact() || report.unsealed > 0 || report.checkpoints.torn > 0)
+}
+
+/// Where the first byte is that is not what was written; none if it is not in the segments.
+fn damaged_at(files: &BTreeMap<String, Vec<u8>>) -> Option<(u64, u64)> {
+    let names: std::collections::BTreeSet<&String> = files.keys().chain(written().files.keys()).collect();
+    names.into_iter().filter(|name| name.starts_with('0')).find_map(|name| {
+        let (old, new) = (written().files.get(name)?, files.get(name).map_or(&[][..], Vec::as_slice));
+        let at = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+        (at < old.len() || at < new.len()).then(|| (name[..6].parse().unwrap(), at as u64))
+    })
 }
 
 #[derive(Debug, Clone)]
@@ -66,7 +95,7 @@ fn any_change() -> impl Strategy<Value = Change> {
         1 => at().prop_map(Change::Drop),
         1 => (at(), at()).prop_map(|(a, b)| Change::Swap(a, b)),
         1 => (at(), at()).prop_map(|(a, b)| Change::Repeat(a, b)),
-        1 => (at(), proptest::collection::vec(any::<u8>(), 1..40)).prop_map(|(at, bytes)| Change::Insert(at, bytes)),
+        1 => (at(), proptest::collection::vec(any::<u8>(), 4..40)).prop_map(|(at, bytes)| Change::Insert(at, bytes)),
         1 => at().prop_map(Change::CutAtLine),
         1 => at().prop_map(Change::Cut),
         1 => Just(Change::Remove),
@@ -108,11 +137,7 @@ fn apply(bytes: &[u8], change: &Change) -> Option<Vec<u8>> {
 fn the_ledger_as_it_was_written_is_intact() {
     assert!(!is_found(&written().files));
     assert!(written().files.len() > 5);
-    let dir = tempfile::tempdir().unwrap();
-    for (name, bytes) in &written().files {
-        std::fs::write(dir.path().join(name), bytes).unwrap();
-    }
-    let report: Report = verify(dir.path(), std::slice::from_ref(&written().key), None).unwrap();
+    let report = verified(&written().files, 0).unwrap();
     assert_eq!((report.head, report.sealed.len(), report.checkpoints.ok), (HeadState::Fits, 1, 3));
 }
 
@@ -129,6 +154,28 @@ proptest! {
         };
         prop_assume!(files != written().files);
         prop_assert!(is_found(&files), "{name}: {change:?}");
+    }
+
+    #[test]
+    fn any_single_change_is_found_after_appends_and_in_its_place(
+        file in any::<Index>(),
+        change in any_change(),
+        appends in 1_u64..4,
+    ) {
+        let mut files = written().files.clone();
+        let name = files.keys().nth(file.index(files.len())).unwrap().clone();
+        match apply(&files[&name], &change) {
+            Some(bytes) => files.insert(name.clone(), bytes),
+            None => files.remove(&name),
+        };
+        prop_assume!(files != written().files);
+        if let Some(report) = verified(&files, appends) {
+            prop_assert!(!report.is_intact(), "{}: {:?}: {:#?}", name, change, report);
+            if let Some(at) = damaged_at(&files) {
+                let first = report.first_bad.unwrap();
+                prop_assert!((first.segment, first.bad.offset) <= at, "{}: {:?}: {:?} {:#?}", name, change, at, report);
+            }
+        }
     }
 }
 
@@ -176,8 +223,11 @@ fn bytes_added_at_the_end_are_told() {
         bytes.extend(first);
     });
     assert!(!scene.report().is_intact(), "a whole line");
-    let scene = Scene::filled(3, u64::MAX);
-    scene.change(&scene.segment(1), |bytes| bytes.extend(b"half a line"));
-    assert_eq!(scene.report().unsealed, 11);
-    assert!(!scene.report().is_clean());
+    for (bytes, is_tear) in [(&b"half a line"[..], false), (b"{\"hash\":\"00", true)] {
+        let scene = Scene::filled(3, u64::MAX);
+        scene.change(&scene.segment(1), |all| all.extend(bytes));
+        let report = scene.report();
+        assert!(!report.is_clean());
+        assert_eq!((report.is_intact(), report.unsealed > 0), (is_tear, is_tear));
+    }
 }
