@@ -2,7 +2,7 @@
 //! is in the ledger before it is given. The same desk serves the session's socket and a hook outside a session.
 
 use crate::calls::{Control, MOST_PATHS, OpenCall};
-use crate::recorder::{Recorder, in_call, now};
+use crate::recorder::{Recorder, in_call, now, shortened};
 use crate::words;
 use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
 use remit_core::{AbsPath, Action, CallId, Decision, Effect, Object, Verb};
@@ -14,9 +14,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many answered calls are remembered, so that a call announced by two hooks is recorded once.
 const REMEMBERED: usize = 4096;
-
-/// How much of a command line is recorded, in bytes; its hash and length stand for the rest.
-const LONGEST_COMMAND: usize = 16 << 10;
 
 /// Tells the gate that a call begins or ends; an error is the caller's denial.
 pub type Tell = Box<dyn Fn(&Control) -> Result<(), String> + Send + Sync>;
@@ -147,7 +144,7 @@ impl Desk {
         record.conversation = conversation.map(str::to_owned);
         record.tool = Some(call.tool.clone());
         record.call = call.id.clone();
-        record.command = call.command.as_deref().map(recorded);
+        record.command = call.command.as_deref().map(shortened);
         record.subagent = call.subagent.clone();
         if let Some(first) = call.efforts.first() {
             record.verb = Some(first.verb);
@@ -200,28 +197,13 @@ impl std::fmt::Debug for Desk {
     }
 }
 
-/// A command line as it is recorded.
-fn recorded(command: &str) -> String {
-    let mut end = command.len().min(LONGEST_COMMAND);
-    while !command.is_char_boundary(end) {
-        end -= 1;
-    }
-    match command.get(..end) {
-        Some(head) if end < command.len() => {
-            let hash = remit_ledger::Hash::of(&[command.as_bytes()]);
-            format!("{head}… [{} bytes, sha256:{hash}]", command.len())
-        }
-        _ => command.to_owned(),
-    }
-}
-
 fn open_call(call: &ToolCall, host: Option<u32>) -> Option<OpenCall> {
     let named = call.efforts.iter().flat_map(|e| std::iter::once(&e.path).chain(&e.to));
     let paths = named.take(MOST_PATHS).cloned().collect();
     Some(OpenCall {
         id: call.id.clone()?,
         tool: call.tool.clone(),
-        command: call.command.as_deref().map(recorded),
+        command: call.command.as_deref().map(shortened),
         paths,
         subagent: call.subagent.clone(),
         host,

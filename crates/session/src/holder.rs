@@ -9,7 +9,7 @@ use crate::choose::Chosen;
 use crate::desk::Desk;
 use crate::home::{Home, HomeError};
 use crate::lease::{self, Lease};
-use crate::recorder::{Recorder, fresh_session, now};
+use crate::recorder::{self, Recorder, fresh_session, now};
 use crate::scratch::Scratch;
 use crate::socket::Socket;
 use crate::warden::Warden;
@@ -153,13 +153,14 @@ impl Parts<'_> {
         record.program = Some(self.chosen.program.display().to_string());
         record.path = Some(self.workspace.root.to_string());
         record.host = self.hooks.map(|h| h.host.clone());
-        let record = record.with("hooks", self.hooks.is_some()).with("notes", notes.clone());
+        record.command = Some(self.words());
+        let record = record.with("hooked", self.hooks.is_some()).with("notes", notes.clone());
         holder.append(&record, false)?;
         let running = match launch(spec) {
             Ok(running) => Arc::new(running),
             Err(error) => {
                 let record = holder.record(Event::SessionEnd, Door::Holder).with("exit", "never started");
-                holder.append(&record, false)?;
+                holder.append(&record.with("why", error.to_string()), false)?;
                 return Err(refused(error));
             }
         };
@@ -184,6 +185,13 @@ impl Parts<'_> {
         socket.serve(Arc::clone(&desk), running.gate()).map_err(RunError::Socket)?;
         let (lease, state, id) = (self.lease, self.state, self.id);
         Ok(Session { id, notes, elsewhere, running, desk, state, lease, _socket: socket })
+    }
+
+    /// The program and its arguments, as they are recorded.
+    fn words(&self) -> String {
+        let args = self.chosen.args.iter().map(|a| a.to_string_lossy());
+        let words: Vec<_> = std::iter::once(self.chosen.program.to_string_lossy()).chain(args).collect();
+        recorder::shortened(&words.join(" "))
     }
 
     fn policy(&self) -> Result<Policy, OpenError> {

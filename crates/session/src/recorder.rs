@@ -24,6 +24,9 @@ pub fn fresh_session() -> std::io::Result<SessionId> {
     SessionId::new(&text).map_err(std::io::Error::other)
 }
 
+/// How much of a command line is recorded, in bytes; its hash and length stand for the rest.
+const LONGEST_COMMAND: usize = 16 << 10;
+
 /// Appends records for one actor.
 #[derive(Debug)]
 pub struct Recorder {
@@ -97,4 +100,19 @@ pub fn in_call(mut record: Record, call: Option<&OpenCall>) -> Record {
         record.subagent = call.subagent.clone();
     }
     record
+}
+
+/// A command line as it is recorded.
+pub fn shortened(command: &str) -> String {
+    let mut end = command.len().min(LONGEST_COMMAND);
+    while !command.is_char_boundary(end) {
+        end -= 1;
+    }
+    match command.get(..end) {
+        Some(head) if end < command.len() => {
+            let hash = remit_ledger::Hash::of(&[command.as_bytes()]);
+            format!("{head}… [{} bytes, sha256:{hash}]", command.len())
+        }
+        _ => command.to_owned(),
+    }
 }

@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many bytes of requests that are not yet whole are held at once, over all connections.
 const BUDGET: usize = 2 * LONGEST_LINE;
 
+/// How far up a process is followed.
+const DEEPEST: usize = 4096;
+
 /// A bound socket; removed when dropped.
 #[derive(Debug)]
 pub struct Socket {
@@ -48,7 +51,6 @@ impl Socket {
     /// Serves those who live where the process `gate` lives, until this process ends.
     pub fn serve(&self, desk: Arc<Desk>, gate: u32) -> io::Result<()> {
         let listener = self.listener.try_clone()?;
-        let inside = namespace(gate)?;
         let open = Arc::new(AtomicUsize::new(0));
         let held = Arc::new(AtomicUsize::new(0));
         std::thread::Builder::new().name("session-socket".into()).spawn(move || {
@@ -58,10 +60,9 @@ impl Socket {
                     continue;
                 }
                 let (desk, count, held) = (Arc::clone(&desk), Arc::clone(&open), Arc::clone(&held));
-                let inside = inside.clone();
                 let spawned = std::thread::Builder::new().name("session-asker".into()).spawn(move || {
                     // A caller that went away, or that lives elsewhere, gets no answer.
-                    if let Some(peer) = peer(&stream, &inside) {
+                    if let Some(peer) = peer(&stream, gate) {
                         drop(talk(&stream, &desk, &held, asker(peer)));
                     }
                     count.fetch_sub(1, Ordering::Relaxed);
@@ -95,16 +96,20 @@ fn own(dir: &Path) -> io::Result<()> {
     ))
 }
 
-/// The PID namespace of a process, as a name that is compared.
-fn namespace(pid: u32) -> io::Result<PathBuf> {
-    fs::read_link(format!("/proc/{pid}/ns/pid"))
-}
-
-/// The process at the other end, if it lives in this namespace. One that has ended, or hides, does not.
-fn peer(stream: &UnixStream, inside: &Path) -> Option<u32> {
+/// The process at the other end, if it comes from the gate: every process of a session does, orphans too. One
+/// that has ended does not.
+fn peer(stream: &UnixStream, gate: u32) -> Option<u32> {
     let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
     let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).ok()?;
-    (namespace(pid).ok()? == inside).then_some(pid)
+    let mut at = pid;
+    for _ in 0..DEEPEST {
+        match lineage::of(at)? {
+            (parent, _) if parent == gate => return Some(pid),
+            (parent, _) if parent > 1 => at = parent,
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// The process that started the hook: its parent, as the session numbers it.

@@ -42,6 +42,11 @@ pub enum OpenError {
     Ledger(#[from] LedgerError),
 }
 
+/// What git writes in the folder that worktrees share.
+const FOLDERS: [&str; 3] = ["objects", "refs", "logs"];
+/// The files among it, each of which it replaces by way of a lock file beside it.
+const FILES: [&str; 4] = ["packed-refs", "shallow", "gc.pid", "gc.log"];
+
 /// A workspace whose policy document was read.
 #[derive(Debug)]
 pub struct Workspace {
@@ -108,9 +113,8 @@ impl Workspace {
         let mut rules = base::rules(self.source.base, &self.environment);
         rules.extend(more);
         let linked = self.linked()?;
-        single_files.extend(
-            linked.iter().flat_map(|l| &l.written).filter(|p| p.file_name() == Some(b"packed-refs")).cloned(),
-        );
+        let file = |p: &&AbsPath| FILES.iter().any(|name| p.file_name() == Some(name.as_bytes()));
+        single_files.extend(linked.iter().flat_map(|l| &l.written).filter(file).cloned());
         single_files.extend(remit_config::single_files(
             &self.source,
             self.root.as_path(),
@@ -156,8 +160,8 @@ impl Workspace {
             return Ok(None);
         };
         let path = |p: &Path| AbsPath::try_from(p).map_err(|e| OpenError::Path(p.to_owned(), e));
-        let shared = ["objects", "refs", "logs", "packed-refs"].map(|name| checkout.common_dir.join(name));
-        let written = shared.iter().chain([&checkout.git_dir]).map(|p| path(p)).collect::<Result<_, _>>()?;
+        let shared = FOLDERS.iter().chain(&FILES).map(|name| checkout.common_dir.join(name));
+        let written = shared.chain([checkout.git_dir.clone()]).map(|p| path(&p)).collect::<Result<_, _>>()?;
         Ok(Some(LinkedTree { common: path(&checkout.common_dir)?, written }))
     }
 

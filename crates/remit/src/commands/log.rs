@@ -126,7 +126,11 @@ impl<'a> Filter<'a> {
             })
         };
         is(&self.args.agent, record.agent.as_ref().map(|a| a.as_str()))
-            && is(&self.args.session, record.session.as_ref().map(|s| s.as_str()))
+            && self
+                .args
+                .session
+                .as_deref()
+                .is_none_or(|id| record.session.as_ref().is_some_and(|s| s.as_str().starts_with(id)))
             && is(&self.args.call, record.call.as_ref().map(|c| c.as_str()))
             && self.effect.is_none_or(|e| record.effect == Some(e))
             && self.verb.is_none_or(|v| record.verb == Some(v))
@@ -215,12 +219,20 @@ fn event_words(record: &Record) -> String {
     for (key, value) in &record.counts {
         words.push_str(&format!(" {key} {value}"));
     }
-    if let Some(program) = &record.program {
-        words.push_str(&format!(" {program}"));
+    if let Some(session) = record.session.as_ref().filter(|_| record.event == Event::SessionStart) {
+        words.push_str(&format!(" {session}"));
     }
-    for key in ["moment", "exit", "ok", "hooks"] {
+    if let Some(command) = record.command.as_ref().or(record.program.as_ref()) {
+        words.push_str(&format!(" {command}"));
+    }
+    for key in ["moment", "exit", "why", "ok", "hooks"] {
         if let Some(value) = record.detail.get(key) {
-            words.push_str(&format!(" {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+            let said = match (value.get("code"), value.get("signal")) {
+                (Some(code), _) => format!("with code {code}"),
+                (_, Some(signal)) => format!("by signal {signal}"),
+                _ => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+            };
+            words.push_str(&format!(" {said}"));
         }
     }
     words

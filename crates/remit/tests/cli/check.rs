@@ -153,3 +153,11 @@ fn two_policies_in_one_folder_are_an_error() -> Result<()> {
     ");
     Ok(())
 }
+
+#[test]
+fn what_is_out_of_bounds_and_lies_in_gits_records_all_the_same() -> Result<()> {
+    let env = workspace()?;
+    env.repo()?.commit("with a secret in it")?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"");
+    Ok(())
+}

@@ -99,6 +99,7 @@ fn a_rust_repository_with_secrets_and_an_agent_program() -> Result<()> {
     repo.write(".env", "TOKEN=x\n")?;
     repo.write("deploy/credentials.json", "{}\n")?;
     repo.write("secrets/key", "x\n")?;
+    repo.write(".gitignore", ".env\ncredentials.json\nsecrets/\n")?;
     repo.commit("a repository")?;
     let program = env.write(env.root().join("claude.sh"), "#!/bin/sh\n")?;
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;

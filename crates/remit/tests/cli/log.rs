@@ -184,7 +184,7 @@ fn for_programs() -> Result<()> {
     assert_eq!(lines.len(), 3);
     for line in &lines {
         let keys: Vec<&String> = line.as_object().context("an object")?.keys().collect();
-        assert_eq!(keys, ["hash", "record", "seq"]);
+        assert_eq!(keys, ["chained", "hash", "record", "seq"]);
     }
     let shown =
         |value: &Value| -> Result<String> { Ok(steady(&env.normal(&serde_json::to_string_pretty(value)?))) };

@@ -79,6 +79,7 @@ fn on_a_terminal(env: &TestEnv, command: &str, no_color: bool) -> Result<String>
 #[test]
 fn a_terminal_has_colours_unless_they_are_not_wanted() -> Result<()> {
     let env = workspace()?;
+    remit(&env, &["run", "--", "/bin/true"])?.ended(0)?;
     for command in ["verify", "explain default read secrets/key", "run nobody", "doctor", "--help"] {
         assert!(on_a_terminal(&env, command, false)?.contains('\u{1b}'), "{command}: no colours");
         let plain = on_a_terminal(&env, command, true)?;
@@ -109,6 +110,7 @@ fn a_reader_that_had_enough_is_no_error_to_talk_about() -> Result<()> {
 #[test]
 fn what_cannot_be_written_is_said() -> Result<()> {
     let env = workspace()?;
+    remit(&env, &["run", "--", "/bin/true"])?.ended(0)?;
     for rest in ["verify", "check", "check --json", "explain default read src/a.rs", "doctor --json"] {
         let line = format!("{} {rest} >/dev/full", env!("CARGO_BIN_EXE_remit"));
         let outcome = env.run(env.command("/bin/sh")?.args(["-c", &line]))?;

@@ -4,8 +4,7 @@
 //! `table` says what becomes of each call, `filter` makes the kernel's program from it, `serve` receives,
 //! `plan` and the families (`open`, `names`, `attributes`, `bind`) say what is asked and do it, `waiting` does what
 //! must wait for another process, `resolve` and `proc_walk` find the place, `mounts` says whether it is the
-//! session's, `caller` reads what belongs to the caller, `subtree` looks below a moving folder,
-//! and `turns` keeps names in place meanwhile.
+//! session's, `caller` reads what belongs to the caller, `subtree` looks below a moving folder.
 
 mod attributes;
 mod bind;
@@ -23,7 +22,6 @@ mod resolve;
 mod serve;
 mod subtree;
 mod table;
-mod turns;
 mod waiting;
 
 pub use devices::device_rules;

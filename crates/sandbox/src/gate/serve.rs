@@ -7,7 +7,6 @@ use super::place::{AT_ITSELF, Object};
 use super::plan::{Deed, Plan, Planned, Reply, plan};
 use super::subtree;
 use super::table::{self, Call, Family};
-use super::turns::Turns;
 use super::waiting::{self, Patient};
 use crate::Authority;
 use crate::sys::{self, Notice};
@@ -17,8 +16,8 @@ use rustix::fs::{CWD, Mode, OFlags, StatxFlags, openat, statx};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 /// How often a call is planned anew because others were faster, before it fails.
@@ -36,9 +35,9 @@ pub struct Gate {
     device_of_proc: (u32, u32),
     mounts: Mounts,
     authority: Arc<dyn Authority>,
-    /// Taken from the first look at a path until the change is done: so the names that were judged are those that
-    /// are changed.
-    tree: Turns,
+    /// Held from the first look at a path until the change is done, for writing by the calls that move names, else
+    /// for reading: so the names that were judged are those that are changed.
+    tree: RwLock<()>,
     owner_mask: AtomicBool,
     waiting: AtomicUsize,
     serving: AtomicUsize,
@@ -68,7 +67,7 @@ impl Gate {
             mounts: Mounts::default(),
             own_descriptors: openat(CWD, c"/proc/self/fd", folder, Mode::empty())?,
             authority,
-            tree: Turns::default(),
+            tree: RwLock::new(()),
             owner_mask: AtomicBool::new(mask.intersects(Mode::RWXU)),
             waiting: AtomicUsize::new(0),
             serving: AtomicUsize::new(0),
@@ -141,9 +140,13 @@ impl Gate {
         // What is found under a name may be another thing, and a folder, by the time that it moves.
         let alone = matches!(call.family(), Some(Family::Rename | Family::Bind));
         for _ in 0..MOST_TRIES {
-            let turn = if alone { self.tree.move_names() } else { self.tree.look() };
-            let attempt = self.attempt(&caller, call);
-            drop(turn);
+            let attempt = if alone {
+                let _moving = self.tree.write().unwrap_or_else(PoisonError::into_inner);
+                self.attempt(&caller, call)
+            } else {
+                let _still = self.tree.read().unwrap_or_else(PoisonError::into_inner);
+                self.attempt(&caller, call)
+            };
             if let Some(reply) = attempt {
                 return reply;
             }

@@ -272,11 +272,17 @@ impl Planner<'_> {
                 }
                 return (state, floor);
             }
+            // What lies behind a folder of the session's own is out of sight already.
+            Found::Absent if self.private(state) => return (state, floor),
             Found::Absent if shown => self.absent(path, place, sealed, state),
             Found::Absent => {}
         }
         let out = none.is_some() || sealed || shown;
         (if out { State::Out } else { state }, floor)
+    }
+
+    fn private(&self, state: State) -> bool {
+        matches!(state, State::Shown { tree, .. } if self.plan.binds.get(tree).is_some_and(|bind| bind.private))
     }
 
     /// A path that is out of bounds and does not exist yet.

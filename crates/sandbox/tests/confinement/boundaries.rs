@@ -2,10 +2,11 @@
 
 use crate::Case;
 use crate::scene::{Scene, abs, line};
-use remit_sandbox::launch::{ChildExit, LaunchError, Stdio};
+use remit_sandbox::launch::{ChildExit, LaunchError, Stdio, launch};
 use remit_sandbox::view::{SessionFile, What};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
+use std::process::Command;
 
 pub(crate) const CASES: &[Case] = &[
     ("only_what_is_granted_exists", only_what_is_granted_exists),
@@ -24,6 +25,10 @@ pub(crate) const CASES: &[Case] = &[
     ("a_second_name_in_a_none_region_refuses_the_launch", a_second_name),
     ("a_rule_that_cannot_be_held_refuses_the_launch", a_rule_that_cannot_be_held),
     ("a_private_tmp_holds_a_work_tree_of_the_machine", a_private_tmp),
+    ("memory_and_queues_of_the_machine_are_out_of_reach", memory_and_queues),
+    ("a_file_of_the_machine_as_input_is_not_the_one_of_its_name_inside", a_file_as_input),
+    ("a_folder_as_input_or_output_refuses_the_launch", a_folder_as_input),
+    ("a_socket_is_bound_where_a_file_may_be_made_and_nowhere_else", binding),
     ("everything_is_tested_before_the_start", everything_is_tested),
 ];
 
@@ -194,6 +199,15 @@ fn the_kernels_settings() {
         refused(&scene, "echo h > /proc/sysrq-trigger", "");
     }
     assert_eq!(said("cat /proc/sys/user/max_user_namespaces", &scene), "0");
+    for name in ["kallsyms", "vmallocinfo", "slabinfo", "mtrr", "kpageflags", "kmsg", "keys"] {
+        if std::path::Path::new("/proc").join(name).exists() {
+            refused(&scene, &format!("cat /proc/{name}"), "Permission denied");
+        }
+    }
+    if std::path::Path::new("/proc/pressure/cpu").exists() {
+        assert!(said("cat /proc/pressure/cpu", &scene).starts_with("some"));
+        refused(&scene, "echo 'some 500000 1000000' > /proc/pressure/cpu", "");
+    }
 }
 
 fn no_terminal_of_the_machine() {
@@ -270,6 +284,78 @@ fn a_private_tmp() {
     assert_eq!(outcome, format!("1\n{parent}\nw"));
 }
 
+fn memory_and_queues() {
+    let scene = Scene::new().rule(".", "all");
+    let count = "cat /proc/sysvipc/msg /proc/sysvipc/shm | wc -l";
+    let host = |script: &str| {
+        let output = Command::new("sh").args(["-c", script]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let queue = host("ipcmk -Q").split(' ').next_back().unwrap_or_default().to_owned();
+    let there = host("grep -c . /proc/sysvipc/msg");
+    let seen = said(count, &scene);
+    let made = said("ipcmk -Q >/dev/null && wc -l </proc/sysvipc/msg", &scene);
+    host(&format!("ipcrm -q {queue}"));
+    assert_ne!(there, "1", "the machine has a queue");
+    assert_eq!((seen.as_str(), made.as_str()), ("2", "2"));
+}
+
+fn a_file_as_input() {
+    let scene = Scene::new().rule(".", "all");
+    // By its name it is in the session's own /tmp, where all may be written.
+    let kept = tempfile::NamedTempFile::new_in("/tmp").unwrap();
+    std::fs::write(kept.path(), "kept").unwrap();
+    let start = |script: &str| {
+        let file =
+            |append: bool| std::fs::File::options().read(!append).append(append).open(kept.path()).unwrap();
+        let mut spec = scene.spec(&["sh", "-c", script], Stdio::Inherit);
+        spec.stdio = Stdio::Given([file(false).into(), file(true).into(), file(true).into()]);
+        launch(spec).unwrap_or_else(|error| panic!("{error}")).wait()
+    };
+    let text = || std::fs::read_to_string(kept.path()).unwrap();
+    for script in [
+        "exec 2>&-; echo x > /proc/self/fd/0",
+        "exec 2>&-; echo x 1<> /dev/stdin",
+        "exec 2>&-; chmod 777 /dev/stdin",
+        "exec 2>&-; touch -d 2001-01-01 /dev/stdout",
+    ] {
+        assert_ne!(start(script), ChildExit::Code(0), "{script}");
+        assert_eq!(text(), "kept", "{script}");
+    }
+    // What it holds for writing it may write, by whatever name.
+    assert_eq!(start("cat; echo ' and' >> /dev/stdout; echo more >> /proc/self/fd/2"), ChildExit::Code(0));
+    assert!(text().ends_with(" and\nmore\n"), "{}", text());
+}
+
+fn a_folder_as_input() {
+    let scene = Scene::new().rule(".", "all");
+    let null = || std::fs::File::open("/dev/null").unwrap().into();
+    let folder = || std::fs::File::open("/usr").unwrap().into();
+    for (stdio, name) in [
+        ([folder(), null(), null()], "standard input"),
+        ([null(), folder(), null()], "standard output"),
+        ([null(), null(), folder()], "standard error"),
+    ] {
+        let error = launch(scene.spec(&["true"], Stdio::Given(stdio))).err().expect("a refusal");
+        assert!(error.to_string().starts_with(name), "{error}");
+    }
+}
+
+fn binding() {
+    let scene = Scene::new().rule(".", "all").rule("docs/**", "read").file("docs/a", "1");
+    let bind = |path: &str| {
+        let script =
+            format!("import socket as s; a = s.socket(s.AF_UNIX); a.bind('{path}'); print(a.getsockname())");
+        format!("python3 -c \"{script}\"")
+    };
+    let path = scene.work.join("made").display().to_string();
+    assert_eq!(said(&bind(&path), &scene), path);
+    assert_eq!(said(&bind("/tmp/made"), &scene), "/tmp/made");
+    assert_eq!(said(&bind("/home/agent/made"), &scene), "/home/agent/made");
+    refused(&scene, &bind("docs/made"), "Permission denied");
+    refused(&scene, &bind("/usr/made"), "Permission denied");
+}
+
 fn everything_is_tested() {
     let scene = Scene::new().rule(".", "all").rule("secrets/**", "none").file("secrets/k", "s");
     let (running, _) = scene.start(&["true"]).unwrap();
@@ -278,4 +364,5 @@ fn everything_is_tested() {
     assert!(measured.landlock_abi >= 3 && measured.floor_complete);
     assert!(measured.checks.len() >= 12 && measured.checks.iter().all(|c| c.held), "{measured:?}");
     assert!(measured.checks.iter().any(|c| c.what.contains("secrets")));
+    assert!(measured.checks.iter().any(|c| c.what.contains("queues")));
 }

@@ -14,6 +14,7 @@ pub(crate) const CASES: &[Case] = &[
     ("the_keyboard_interrupts_the_program", the_keyboard_interrupts),
     ("a_relay_passes_both_ways_and_restores_the_terminal", a_relay),
     ("a_signal_in_a_relay_ends_the_program_and_restores_the_terminal", a_signal_in_a_relay),
+    ("an_inherited_terminal_may_be_opened_anew_and_is_restored", an_inherited_terminal),
     ("a_relay_of_a_pipe_tells_the_end_of_input", a_relay_of_a_pipe),
 ];
 
@@ -105,6 +106,28 @@ fn a_signal_in_a_relay() {
     assert_eq!(running.wait(), ChildExit::Signal(15));
     assert_eq!(tcgetattr(&slave).unwrap().local_modes, before.local_modes);
     assert!(killer.wait().unwrap().success());
+}
+
+fn an_inherited_terminal() {
+    let scene = Scene::new().rule(".", "all");
+    let (master, slave) = person();
+    let (_other, stranger) = person();
+    let name = rustix::termios::ttyname(&stranger, Vec::new()).unwrap().into_string().unwrap();
+    for set in [rustix::stdio::dup2_stdin, rustix::stdio::dup2_stdout] {
+        set(&slave).unwrap();
+    }
+    let before = tcgetattr(&slave).unwrap();
+    let script = format!(
+        "echo one > /dev/stdout || exit 2; echo two > /proc/self/fd/0 || exit 3; echo x > {name} && exit 4; \
+         stty raw -echo < /dev/stdin; exit 7"
+    );
+    let running = launch(scene.spec(&["sh", "-c", &script], Stdio::Inherit)).unwrap();
+    assert_eq!(running.wait(), ChildExit::Code(7));
+    let after = tcgetattr(&slave).unwrap();
+    assert_eq!((after.local_modes, after.input_modes), (before.local_modes, before.input_modes));
+    let mut buffer = [0; 4096];
+    let length = rustix::io::read(&master, &mut buffer).unwrap();
+    assert!(String::from_utf8_lossy(&buffer[..length]).contains("one\r\ntwo\r\n"));
 }
 
 fn a_relay_of_a_pipe() {

@@ -137,10 +137,11 @@ impl Folder {
         self.id()?.ok_or_else(|| LedgerError::NoId(self.path()))
     }
 
-    /// Whether nothing shows that there ever was a ledger; a head that counts no records does not.
+    /// Whether nothing shows that there ever was a ledger; a head without content, or one that counts no records,
+    /// does not.
     fn is_unused(&self) -> Result<bool, LedgerError> {
         let counts = match self.open_file(HEAD, OFlags::RDONLY)? {
-            Some(head) => !matches!(read_head(&head)?, Stored::Empty | Stored::Head(Head { next: 1, .. })),
+            Some(head) => matches!(read_head(&head)?, Stored::Head(Head { next: 2.., .. })),
             None => false,
         };
         let there = |name| self.open_file(name, OFlags::RDONLY).map(|file| file.is_some());

@@ -149,6 +149,18 @@ impl Scan<'_> {
         report.faults = report.faults.saturating_add(1);
     }
 
+    /// What is missing where a segment begins is missing at the end of the one before.
+    fn between(&mut self, segment: u64, bad: Bad) {
+        let is_before = |number: u64| number.checked_add(1) == Some(segment);
+        let before = self.found.segments.iter().find(|(number, _)| is_before(*number));
+        match before {
+            Some((number, size)) if bad.offset == 0 && matches!(bad.fault, Fault::Gap { .. }) => {
+                self.bad(*number, Bad { offset: *size, ..bad });
+            }
+            _ => self.bad(segment, bad),
+        }
+    }
+
     fn segment(&mut self, verifier: &mut Verifier, segment: u64, size: u64) -> Result<(), LedgerError> {
         let failed = || LedgerError::io::<std::io::Error>("read", Segment(segment));
         let Some(file) = self.folder.segment(segment)? else {
@@ -160,7 +172,7 @@ impl Scan<'_> {
             let offset = verifier.offset();
             let step = verifier.feed(line);
             if let Some(bad) = verifier.take_damage() {
-                self.bad(segment, bad);
+                self.between(segment, bad);
             }
             match step {
                 Step::Record(parsed) | Step::Resumed(parsed) => self.record(&parsed),

@@ -1,6 +1,6 @@
 //! What the tests share: records, a ledger in a scratch folder, and its files as bytes.
 
-use remit_ledger::{Event, Fault, Record, Time};
+use remit_ledger::{Event, Fault, Hash, Head, Record, Time, genesis};
 use remit_store::{Ledger, Piece, Reader, Report, verify};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,16 @@ impl Scene {
     pub(crate) fn filled(count: u64, segments_of: u64) -> Self {
         let scene = Self::new();
         scene.append(count, segments_of);
+        scene
+    }
+
+    /// An empty ledger with the id of another.
+    pub(crate) fn under_the_id_of(other: &Self) -> Self {
+        let scene = Self::filled(0, u64::MAX);
+        let id = std::fs::read(other.path().join("id")).unwrap();
+        let head = Head::empty(genesis(&Hash::from_hex(id.trim_ascii_end()).unwrap()));
+        std::fs::write(scene.path().join("id"), id).unwrap();
+        std::fs::write(scene.path().join("head"), head.encode()).unwrap();
         scene
     }
 

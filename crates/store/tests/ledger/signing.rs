@@ -69,9 +69,7 @@ impl Signed {
 
     /// Whoever has the files, but not the key, writes another ledger under the same id.
     fn rewrite(&self, count: u64) {
-        let forged = Scene::new();
-        std::fs::create_dir(forged.path()).unwrap();
-        std::fs::copy(self.scene.path().join("id"), forged.path().join("id")).unwrap();
+        let forged = Scene::under_the_id_of(&self.scene);
         let ledger = forged.open().with_segments_of(1500);
         for n in 0..count {
             ledger.append_record(&record(666, n, 10)).unwrap();
