@@ -23,6 +23,7 @@ pub mod plan;
 pub mod probe;
 pub mod pty;
 mod raw;
+pub mod signals;
 mod sys;
 pub mod view;
 

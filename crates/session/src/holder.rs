@@ -22,6 +22,7 @@ use remit_policy::source::Sandbox;
 use remit_policy::{AgentPolicy, Policy};
 use remit_sandbox::launch::{ChildExit, LaunchError, Measured, Running, Spec, Stdio, WindowSize, launch};
 use remit_sandbox::plan::{Extra, HostDisk, Plan, Request, Source, plan};
+use remit_sandbox::signals;
 use remit_sandbox::view::{SessionFile, What};
 use remit_store::{Keys, LedgerError, StateDir, StateError};
 use serde_json::json;
@@ -164,6 +165,7 @@ impl Parts<'_> {
                 return Err(refused(error));
             }
         };
+        self.hand_on_signals(&running)?;
         holder.start().map_err(RunError::Thread)?;
         let record = holder.record(Event::Moment, Door::Holder).with("moment", "launched");
         holder.append(&record.with("measured", measured(running.measured())), false)?;
@@ -185,6 +187,23 @@ impl Parts<'_> {
         socket.serve(Arc::clone(&desk), running.gate()).map_err(RunError::Socket)?;
         let (lease, state, id) = (self.lease, self.state, self.id);
         Ok(Session { id, notes, elsewhere, running, desk, state, lease, _socket: socket })
+    }
+
+    /// What would end this process is the program's to answer. What the keyboard of a shared terminal sends
+    /// reaches the program by itself.
+    fn hand_on_signals(&self, running: &Arc<Running>) -> Result<(), RunError> {
+        let shared = self.terminal.is_none() && rustix::termios::isatty(std::io::stdin());
+        let running = Arc::downgrade(running);
+        signals::hand_on(move |signal| {
+            let keyboard = [2, 3].contains(&signal);
+            if let Some(running) = running.upgrade()
+                && !(shared && keyboard)
+            {
+                // A program that has ended needs no signal.
+                drop(running.signal(signal));
+            }
+        })
+        .map_err(RunError::Thread)
     }
 
     /// The program and its arguments, as they are recorded.
