@@ -95,7 +95,7 @@ pub(crate) fn parse(file: &Arc<str>, text: &str, findings: &mut Findings) -> Opt
             "empty",
             &Place::file(file.clone()),
             "the file says nothing",
-            "`remit init` writes a policy to begin with",
+            "remove it, and `remit init` writes one to begin with",
         );
     }
     root

@@ -3,9 +3,11 @@
 use crate::agent::AgentPolicy;
 use crate::protected::Protected;
 use crate::rules::{Point, Scope};
+use crate::source::{Intents, LogAccess};
 use crate::{Access, PolicySource};
 use remit_core::{Diagnostic, Object, Place, Severity, Verb};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(crate) fn notes(
     source: &PolicySource,
@@ -39,7 +41,27 @@ fn not_held(source: &PolicySource) -> Vec<Diagnostic> {
     let requests = source.agents.values().filter_map(|agent| agent.requests.first());
     let requests =
         requests.map(|r| warn(&r.rule.path.place, "`requests` are not served yet: nothing can be asked for"));
-    approvals.into_iter().chain(network).chain(requests).collect()
+    let whole = Place::file(Arc::clone(&source.file));
+    let intents = (source.intents != Intents::Off)
+        .then(|| warn(&whole, "`intents` are not held yet: work need not be declared"));
+    let audit = &source.audit;
+    let told = audit.log_access_attempts != LogAccess::Denied
+        || audit.log_file.is_some()
+        || audit.alert_on_violation
+        || !audit.alert_command.is_empty();
+    let audit = told.then(|| {
+        warn(
+            &whole,
+            "`audit` is not obeyed yet: refusals and changes are in the ledger, and nothing else is told",
+        )
+    });
+    let tools = source.agents.values().flat_map(|a| &a.deny_tools);
+    let tools = tools.chain(source.roles.values().flat_map(|r| &r.deny_tools)).next();
+    let tools = tools.map(|t| warn(&t.place, "`tools` are not held yet: every tool may be called"));
+    let spoken = source.agents.values().find(|a| a.system_message.is_some());
+    let spoken = spoken.map(|a| warn(&a.place, "`system_message` is not handed to the program yet"));
+    let all = [intents, audit, tools, spoken].into_iter().flatten();
+    approvals.into_iter().chain(network).chain(requests).chain(all).collect()
 }
 
 fn of_protected(point: &Point, place: &Place, protected: &Protected) -> Option<Diagnostic> {

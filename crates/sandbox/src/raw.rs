@@ -51,10 +51,9 @@ pub(crate) fn leave(code: u8) -> ! {
     unsafe { libc::_exit(i32::from(code)) }
 }
 
-/// Changes attributes of the mount that `mount` is the root of, as `mount_setattr` does; also makes it private.
+/// Gives attributes to the mount that `mount` is the root of, as `mount_setattr` does.
 pub(crate) fn set_mount(mount: BorrowedFd<'_>, recursive: bool, set: u64) -> Result<(), Errno> {
-    let attributes =
-        libc::mount_attr { attr_set: set, attr_clr: 0, propagation: libc::MS_PRIVATE, userns_fd: 0 };
+    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the empty path is a C string, and the structure has the size that is told.
     let done = unsafe {

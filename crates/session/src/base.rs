@@ -161,6 +161,11 @@ fn toolchains(environment: &Environment, found: &mut Vec<BaseRule>) {
     for (below, why) in TOOLCHAINS {
         add(home.join(below), &format!("base.{}", below.replace(['/', '.'], "-").trim_matches('-')), why);
     }
+    for variable in ["RUSTUP_HOME", "PYENV_ROOT", "NVM_DIR", "VOLTA_HOME"] {
+        if let Some(folder) = environment.get(variable) {
+            add(folder.into(), "base.toolchain", "a toolchain that the environment names");
+        }
+    }
     for folder in environment.path() {
         let whole = |a: &&Path| a.file_name().and_then(|n| n.to_str()).is_some_and(|n| WHOLE.contains(&n));
         if let Some(root) = folder.ancestors().find(whole) {

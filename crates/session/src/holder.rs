@@ -16,7 +16,7 @@ use crate::warden::Warden;
 use crate::workspace::{OpenError, Workspace};
 use crate::{base, home};
 use remit_core::wire::{INSIDE, SOCKET};
-use remit_core::{AbsPath, Actor, Assurance, SessionId};
+use remit_core::{AbsPath, Actor, Assurance, Diagnostic, Place, SessionId};
 use remit_ledger::{Door, Event};
 use remit_policy::source::Sandbox;
 use remit_policy::{AgentPolicy, Policy};
@@ -230,17 +230,7 @@ impl Parts<'_> {
         };
         let own = |shown: &&home::Shown| shown.source != shown.target;
         let extras = self.home.shown.iter().filter(own).map(extra).collect::<Result<Vec<_>, _>>()?;
-        let plan = plan(
-            &Request {
-                rules,
-                extras: &extras,
-                sealed: &policy.world().sealed,
-                requestable: &[],
-                hardlinks_allowed: false,
-                advisory: policy.source().sandbox == Sandbox::Advisory,
-            },
-            &HostDisk,
-        );
+        let plan = planned(policy, rules, &extras);
         if plan.refused.is_empty() {
             return Ok(plan);
         }
@@ -328,6 +318,36 @@ impl Parts<'_> {
             None => AbsPath::new(base::HOME).map_err(|_| RunError::Cwd(base::HOME.into())),
         }
     }
+}
+
+fn planned(policy: &Policy, rules: &AgentPolicy, extras: &[Extra]) -> Plan {
+    plan(
+        &Request {
+            rules,
+            extras,
+            sealed: &policy.world().sealed,
+            requestable: &[],
+            hardlinks_allowed: false,
+            advisory: policy.source().sandbox == Sandbox::Advisory,
+        },
+        &HostDisk,
+    )
+}
+
+/// The rules for which no session of their agent would start, since this kernel cannot hold them.
+pub fn unholdable(policy: &Policy) -> Vec<Diagnostic> {
+    let file = Place::file(Arc::clone(&policy.source().file));
+    let of_agent = |(name, rules): (&str, &AgentPolicy)| {
+        let refused = planned(policy, rules, &[]).refused;
+        let findings = refused.into_iter().map(|refusal| {
+            let place = refusal.rule.and_then(|rule| rule.place.clone()).unwrap_or_else(|| file.clone());
+            let message = format!("this kernel cannot hold it for `{name}`: {}", refusal.why);
+            Diagnostic::error("not-holdable", place, message)
+                .help("`sandbox: advisory` starts without what cannot be held, and says so")
+        });
+        findings.collect::<Vec<_>>()
+    };
+    policy.agents().flat_map(of_agent).collect()
 }
 
 fn refused(error: LaunchError) -> RunError {

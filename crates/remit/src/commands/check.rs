@@ -3,6 +3,7 @@
 use crate::cli::CheckArgs;
 use crate::report::{self, Failure, OK, Texts};
 use remit_core::{AbsPath, Diagnostic, Exit, Place, Severity};
+use remit_policy::Access;
 use remit_session::environment::Environment;
 use remit_session::workspace::{OpenError, Workspace};
 use serde_json::json;
@@ -59,6 +60,8 @@ fn examine(workspace: &Workspace) -> Result<Vec<Diagnostic>, OpenError> {
     findings.extend(remit_config::check(&policy));
     findings.extend(remit_config::run_tests(&policy));
     findings.extend(tracked(workspace, &policy)?);
+    findings.extend(remit_session::holder::unholdable(&policy));
+    findings.extend(without_programs(&policy));
     findings.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.place.clone()));
     findings.dedup();
     Ok(findings)
@@ -83,4 +86,23 @@ fn tracked(workspace: &Workspace, policy: &remit_policy::Policy) -> Result<Vec<D
             )]
         }
     })
+}
+
+/// Agents that a rule keeps from starting the system's programs: everything fails then, and nobody sees why.
+fn without_programs(policy: &remit_policy::Policy) -> Vec<Diagnostic> {
+    let Ok(programs) = AbsPath::new("/usr/bin/env") else { return Vec::new() };
+    let offered = policy.world().base.iter().any(|rule| rule.path.covers(&programs));
+    let without =
+        policy.agents().filter(|(_, agent)| offered && !agent.access(&programs).has(Access::EXECUTE));
+    let speaks = |agent: &remit_policy::AgentPolicy| {
+        let mut rules = agent.points().iter().filter(|point| point.pattern.matches(&programs));
+        rules.find_map(|point| point.rule.place.clone())
+    };
+    let warn = |(name, agent): (&str, &remit_policy::AgentPolicy)| {
+        let message =
+            format!("`{name}` can start no program of the system: this rule speaks for `/usr`, too");
+        let finding = Diagnostic::new(Severity::Warning, "no-programs", speaks(agent)?, message);
+        Some(finding.help("narrow the rule, or grant `{path: /usr, access: execute}` beside it"))
+    };
+    without.filter_map(warn).collect()
 }

@@ -74,10 +74,13 @@ fn begin(spec: Spec, command: &Command, ipc: u64, holder: &Channel) -> Result<Se
             }
             Side::Parent(agent) => {
                 drop((files, theirs));
-                // The agent prepares itself meanwhile, and is told to go on only afterwards.
-                view::leave_old_root()?;
+                // The kernel takes its time over it. The agent prepares itself meanwhile, and is told to go on only
+                // afterwards.
+                let left = leave_old_root()?;
                 keep_little()?;
                 let serving = take_listener(agent, &ours, authority)?;
+                left.join()
+                    .unwrap_or_else(|_| Err(Errno::IO).step(|| "let go of the old root".to_owned()))?;
                 ours.send(GO).step(|| "reach the agent".to_owned())?;
                 Ok((Session { agent, leads, serving }, ours))
             }
@@ -96,7 +99,13 @@ fn die_with_holder() -> Result<(), Failure> {
     set_parent_process_death_signal(Some(Signal::KILL)).step(|| "tie the session to its holder".to_owned())
 }
 
-/// From here on this process can look at the session's processes, and nothing else that they could not do.
+/// Begins to let go of the machine's file tree, on a thread that keeps the right to do so, and ends by it.
+fn leave_old_root() -> Result<JoinHandle<Result<(), Failure>>, Failure> {
+    let thread = std::thread::Builder::new().name("leave".into());
+    thread.spawn(view::leave_old_root).step(|| "start a thread".to_owned())
+}
+
+/// From here on this thread, and those that it starts, can look at the session's processes, and nothing else that they could not do.
 fn keep_little() -> Result<(), Failure> {
     give_up(CapabilitySet::SYS_PTRACE).step(|| "give up capabilities".to_owned())?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).step(|| "hide from the session".to_owned())?;

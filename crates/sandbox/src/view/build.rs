@@ -5,7 +5,7 @@
 //! wants to see one); masks come after what they cover; the root becomes read-only last.
 
 use super::device::devices;
-use super::tree::{NOEXEC, PLAIN, READ_ONLY, Root, Stand, again, followed, fresh, put, real, stand_of};
+use super::tree::{NOEXEC, PLAIN, READ_ONLY, Root, Stand, again, copy, followed, fresh, put, real, stand_of};
 use crate::failure::{Failure, Step};
 use crate::plan::{Bind, Plan, Source};
 use crate::raw;
@@ -62,10 +62,10 @@ const PROC_HIDDEN: [&str; 14] = [
 /// Replaces the file system of this process, which must be alone in new user, mount and PID namespaces and
 /// have full capabilities there. [`leave_old_root`] must follow.
 pub(crate) fn build(plan: &Plan, files: &[SessionFile]) -> Result<(), Failure> {
-    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+    // Copies of these mounts are as they are: what is mounted on the machine later does not come in.
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .step(|| "separate the mounts from the machine's".to_owned())?;
-    let stage = stage().step(|| "make a stage for the new root".to_owned())?;
-    let root = Root { folder: open_folder(&stage, "root").step(|| "open the new root".to_owned())? };
+    let Stage { root, covers } = stage().step(|| "make a stage for the new root".to_owned())?;
     for link in &plan.links {
         root.link(&link.at, &link.to)?;
     }
@@ -74,46 +74,61 @@ pub(crate) fn build(plan: &Plan, files: &[SessionFile]) -> Result<(), Failure> {
     }
     session_folder(&root, files)?;
     devices(&root)?;
-    process_folder(&stage, &root)?;
-    masks(plan, &stage, &root)?;
-    raw::set_mount(root.folder.as_fd(), false, PLAIN | READ_ONLY)
+    process_folder(&covers, &root)?;
+    masks(plan, &covers, &root)?;
+    raw::set_mount(root.folder.as_fd(), false, READ_ONLY.bits().into())
         .step(|| "make the root read-only".to_owned())?;
     enter(&root).step(|| "enter the new root".to_owned())
 }
 
-/// A file system in memory with the new root, the mask of folders and the mask of files.
-fn stage() -> Result<OwnedFd, Errno> {
-    let stage = fresh("tmpfs", &[("mode", "0755")])?;
-    raw::set_mount(stage.as_fd(), false, PLAIN)?;
-    put(&stage, followed("/proc".as_ref())?)?;
-    fs::mkdirat(&stage, "root", Mode::from_raw_mode(0o755))?;
-    fs::mkdirat(&stage, "none", Mode::empty())?;
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    fs::openat(&stage, "nothing", flags, Mode::empty())?;
-    // The root must be a mount of its own.
-    put(again(open_folder(&stage, "root")?, PLAIN)?, open_folder(&stage, "root")?)?;
-    Ok(stage)
+/// What the view is made on.
+struct Stage {
+    root: Root,
+    covers: Covers,
 }
 
-fn open_folder(stage: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
-    fs::openat(stage, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+/// What is put over things that must not be seen; copies of them are read-only like these.
+struct Covers {
+    folder: OwnedFd,
+    file: OwnedFd,
+}
+
+/// A file system in memory with the new root and the covers.
+fn stage() -> Result<Stage, Errno> {
+    let stage = fresh("tmpfs", &[("mode", "0755")], PLAIN)?;
+    put(&stage, followed("/proc".as_ref())?)?;
+    for name in ["root", "covers"] {
+        fs::mkdirat(&stage, name, Mode::from_raw_mode(0o755))?;
+    }
+    let folder = open(&stage, "covers")?;
+    fs::mkdirat(&folder, "none", Mode::empty())?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    fs::openat(&folder, "nothing", flags, Mode::empty())?;
+    let covers = again(&folder, NOEXEC | READ_ONLY)?;
+    put(&covers, folder)?;
+    // The root must be a mount of its own.
+    let folder = open(&stage, "root")?;
+    let root = copy(&folder)?;
+    put(&root, folder)?;
+    let covers = Covers { folder: open(&covers, "none")?, file: open(&covers, "nothing")? };
+    Ok(Stage { root: Root { folder: root }, covers })
+}
+
+fn open(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    fs::openat(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Mounts one tree. Where a mount point is missing it is made, but never on the machine itself.
 fn show(plan: &Plan, root: &Root, bind: &Bind) -> Result<(), Errno> {
     let mut attributes = PLAIN;
-    attributes |= if bind.noexec { NOEXEC } else { 0 };
-    attributes |= if bind.read_only { READ_ONLY } else { 0 };
+    attributes.set(NOEXEC, bind.noexec);
+    attributes.set(READ_ONLY, bind.read_only);
     let (tree, stand) = match &bind.source {
         Source::Host(path) => {
             let file = real(path)?;
             (again(&file, attributes)?, stand_of(&file)?)
         }
-        Source::Memory => {
-            let tree = fresh("tmpfs", &[("mode", "1777")])?;
-            raw::set_mount(tree.as_fd(), false, attributes)?;
-            (tree, Stand::Folder)
-        }
+        Source::Memory => (fresh("tmpfs", &[("mode", "1777")], attributes)?, Stand::Folder),
     };
     let around = bind.target.parent().and_then(|parent| plan.shown_by(&parent));
     let make = around.is_none_or(|around| around.private);
@@ -152,11 +167,10 @@ fn session_folder(root: &Root, files: &[SessionFile]) -> Result<(), Failure> {
 
 /// `/proc` of the new PID namespace. No user namespace can be made below this one any more, and what concerns
 /// the whole machine cannot be changed.
-fn process_folder(stage: &OwnedFd, root: &Root) -> Result<(), Failure> {
+fn process_folder(covers: &Covers, root: &Root) -> Result<(), Failure> {
     let attributes = PLAIN | NOEXEC;
-    let proc = fresh("proc", &[]).step(|| "mount /proc".to_owned())?;
+    let proc = fresh("proc", &[], attributes).step(|| "mount /proc".to_owned())?;
     let mounted = || {
-        raw::set_mount(proc.as_fd(), false, attributes)?;
         let at = AbsPath::new("/proc").map_err(|_| Errno::INVAL)?;
         put(&proc, root.place(&at, Stand::Folder, true)?)
     };
@@ -178,19 +192,15 @@ fn process_folder(stage: &OwnedFd, root: &Root) -> Result<(), Failure> {
         Err(error) => Err(error),
     };
     for name in PROC_READ_ONLY {
-        cover(name, &|file| again(file, attributes | READ_ONLY)).step(|| format!("protect /proc/{name}"))?;
+        cover(name, &|file| again(file, READ_ONLY)).step(|| format!("protect /proc/{name}"))?;
     }
     for name in PROC_HIDDEN {
-        cover(name, &|_| mask(stage, "nothing")).step(|| format!("hide /proc/{name}"))?;
+        cover(name, &|_| copy(&covers.file)).step(|| format!("hide /proc/{name}"))?;
     }
     Ok(())
 }
 
-fn mask(stage: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
-    again(open_folder(stage, name)?, PLAIN | NOEXEC | READ_ONLY)
-}
-
-fn masks(plan: &Plan, stage: &OwnedFd, root: &Root) -> Result<(), Failure> {
+fn masks(plan: &Plan, covers: &Covers, root: &Root) -> Result<(), Failure> {
     let folders = plan.masks.iter().map(|path| (path, Stand::Folder));
     let files = plan.file_masks.iter().map(|path| (path, Stand::File));
     for (path, stand) in folders.chain(files) {
@@ -199,7 +209,7 @@ fn masks(plan: &Plan, stage: &OwnedFd, root: &Root) -> Result<(), Failure> {
             if stand_of(&at)? != stand {
                 return Err(Errno::STALE);
             }
-            put(mask(stage, if stand == Stand::Folder { "none" } else { "nothing" })?, at)
+            put(copy(if stand == Stand::Folder { &covers.folder } else { &covers.file })?, at)
         };
         match covered() {
             // Gone since the plan was made: there is nothing to see.

@@ -1,12 +1,12 @@
 //! `/dev` of a session: the harmless nodes of the machine, terminals of its own, shared memory of its own.
 
-use super::tree::{PLAIN, Root, Stand, again, followed, fresh, put};
+use super::tree::{NOEXEC, PLAIN, Root, Stand, copy, followed, fresh, put};
 use crate::failure::{Failure, Step};
-use crate::raw;
 use remit_core::AbsPath;
 use rustix::fs::{FileType, fstat, makedev};
 use rustix::io::Errno;
-use std::os::fd::{AsFd, OwnedFd};
+use rustix::mount::MountAttrFlags;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// The nodes that are shown, with their numbers: a node of that name that is another device is refused.
@@ -44,7 +44,7 @@ fn node(name: &str, major: u32, minor: u32) -> Result<OwnedFd, Errno> {
 pub(super) fn devices(root: &Root) -> Result<(), Failure> {
     for (name, major, minor) in NODES {
         let bound = || {
-            let tree = again(node(name, major, minor)?, libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC)?;
+            let tree = copy(node(name, major, minor)?)?;
             put(&tree, root.place(&path(name)?, Stand::File, true)?)
         };
         bound().step(|| format!("show the device {name}"))?;
@@ -52,13 +52,12 @@ pub(super) fn devices(root: &Root) -> Result<(), Failure> {
     for (at, to) in LINKS {
         root.link(&path(at).step(|| format!("make the link {at}"))?, to.as_bytes())?;
     }
-    let own = |at: &str, kind: &str, options: &[(&str, &str)], attributes: u64| {
-        let tree = fresh(kind, options)?;
-        raw::set_mount(tree.as_fd(), false, attributes)?;
+    let own = |at: &str, kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags| {
+        let tree = fresh(kind, options, attributes)?;
         put(&tree, root.place(&path(at)?, Stand::Folder, true)?)
     };
     let terminals = [("ptmxmode", "0666"), ("mode", "0600")];
-    own("/dev/pts", "devpts", &terminals, libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC)
+    own("/dev/pts", "devpts", &terminals, MountAttrFlags::MOUNT_ATTR_NOSUID | NOEXEC)
         .step(|| "mount /dev/pts".to_owned())?;
     own("/dev/shm", "tmpfs", &[("mode", "1777")], PLAIN).step(|| "mount /dev/shm".to_owned())
 }

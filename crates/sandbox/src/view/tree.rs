@@ -14,18 +14,23 @@ use rustix::mount::{
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-pub(super) const PLAIN: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-pub(super) const NOEXEC: u64 = libc::MOUNT_ATTR_NOEXEC;
-pub(super) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+pub(super) const PLAIN: MountAttrFlags =
+    MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
+pub(super) const NOEXEC: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOEXEC;
+pub(super) const READ_ONLY: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_RDONLY;
 
-/// Makes a file system of a type, with its options, mounted nowhere yet. Attributes beyond nosuid come later.
-pub(super) fn fresh(kind: &str, options: &[(&str, &str)]) -> Result<OwnedFd, Errno> {
+/// Makes a file system of a type, with its options, mounted nowhere yet.
+pub(super) fn fresh(
+    kind: &str,
+    options: &[(&str, &str)],
+    attributes: MountAttrFlags,
+) -> Result<OwnedFd, Errno> {
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in options {
         fsconfig_set_string(context.as_fd(), *key, *value)?;
     }
     fsconfig_create(context.as_fd())?;
-    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_NOSUID)
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
 /// Opens something of the machine by its real name: a link on the way is an error.
@@ -40,14 +45,19 @@ pub(super) fn followed(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// A second mount of what a descriptor stands for, with all that is mounted below it, mounted nowhere yet.
-pub(super) fn again(of: impl AsFd, attributes: u64) -> Result<OwnedFd, Errno> {
+pub(super) fn again(of: impl AsFd, attributes: MountAttrFlags) -> Result<OwnedFd, Errno> {
+    let tree = copy(of)?;
+    raw::set_mount(tree.as_fd(), true, attributes.bits().into())?;
+    Ok(tree)
+}
+
+/// The same, with the attributes of the first.
+pub(super) fn copy(of: impl AsFd) -> Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
         | OpenTreeFlags::AT_RECURSIVE;
-    let tree = open_tree(of, c"", flags)?;
-    raw::set_mount(tree.as_fd(), true, attributes)?;
-    Ok(tree)
+    open_tree(of, c"", flags)
 }
 
 /// Gives a mount its place.
@@ -90,15 +100,19 @@ impl Root {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::NOENT) };
         let folder = self.place(&parent, Stand::Folder, true)?;
         let made = match stand {
-            Stand::Folder => fs::mkdirat(&folder, name, Mode::from_raw_mode(0o755)),
+            Stand::Folder => {
+                let made = fs::mkdirat(&folder, name, Mode::from_raw_mode(0o755));
+                let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                made.and_then(|()| fs::openat(&folder, name, flags, Mode::empty()))
+            }
             Stand::File => {
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                fs::openat(&folder, name, flags, Mode::from_raw_mode(0o644)).map(drop)
+                fs::openat(&folder, name, flags, Mode::from_raw_mode(0o644))
             }
         };
         match made {
-            Ok(()) | Err(Errno::EXIST) => self.open(path),
-            Err(error) => Err(error),
+            Err(Errno::EXIST) => self.open(path),
+            other => other,
         }
     }
 
