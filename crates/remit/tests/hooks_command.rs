@@ -109,30 +109,23 @@ fn what_a_person_changed_in_between_stays() -> Result<()> {
     Ok(())
 }
 
-#[test]
-fn what_is_said() -> Result<()> {
-    let env = workspace()?;
+/// Several commands, what they said, and their codes.
+fn transcript(env: &TestEnv, commands: &[&[&str]]) -> Result<String> {
     let mut all = String::new();
-    for args in [
-        &["status", "claude"][..],
-        &["test", "claude"],
-        &["install", "claude"],
-        &["install", "claude"],
-        &["status", "claude"],
-        &["test", "claude"],
-        &["status", "claude", "--json"],
-        &["test", "claude", "--json"],
-        &["status", "claude", "--agent", "reviewer"],
-        &["uninstall", "claude"],
-        &["uninstall", "claude"],
-        &["test", "claude", "--json"],
-    ] {
-        let outcome = hooks(&env, args)?;
+    for args in commands {
+        let outcome = hooks(env, args)?;
         all.push_str(&format!("$ remit hooks {}\n{}", args.join(" "), outcome.stdout));
         all.extend(outcome.stderr.lines().map(|line| format!("2> {line}\n")));
         all.push_str(&format!("= {}\n", outcome.code));
     }
-    insta::assert_snapshot!(all, @r#"
+    Ok(all)
+}
+
+#[test]
+fn what_is_said_to_a_person() -> Result<()> {
+    let env = workspace()?;
+    let before: [&[&str]; 2] = [&["status", "claude"], &["test", "claude"]];
+    insta::assert_snapshot!(transcript(&env, &before)?, @"
     $ remit hooks status claude
     not in force: `remit hooks install claude`  [PROJECT]/.claude/settings.local.json
       PreToolUse          absent
@@ -148,6 +141,10 @@ fn what_is_said() -> Result<()> {
     $ remit hooks test claude
     not held  no hook of remit is registered for the event before a tool call
     = 1
+    ");
+    let during: [&[&str]; 4] =
+        [&["install", "claude"], &["install", "claude"], &["status", "claude"], &["test", "claude"]];
+    insta::assert_snapshot!(transcript(&env, &during)?, @"
     $ remit hooks install claude
     ok  [PROJECT]/.claude/settings.local.json asks remit before every tool call
     2> remit: hooks are advice that the program can lose; `remit run` lets the kernel hold the session
@@ -170,6 +167,40 @@ fn what_is_said() -> Result<()> {
     $ remit hooks test claude
     ok  the registered hook refused a call that must be refused
     = 0
+    ");
+    let after: [&[&str]; 2] = [&["uninstall", "claude"], &["uninstall", "claude"]];
+    insta::assert_snapshot!(transcript(&env, &after)?, @"
+    $ remit hooks uninstall claude
+    ok  [PROJECT]/.claude/settings.local.json was remit's alone, and is gone
+    = 0
+    $ remit hooks uninstall claude
+    ok  [PROJECT]/.claude/settings.local.json has no hooks of remit
+    = 0
+    ");
+    let log = env.run(&mut env.remit(["log", "--event", "hooks", "--json"])?)?.ended(0)?;
+    let text = String::from_utf8(log.raw)?;
+    let said: Vec<Value> = text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect::<Result<_>>()?;
+    let words: Vec<&Value> = said.iter().map(|line| &line["record"]["detail"]["hooks"]).collect();
+    assert_eq!(words.first(), Some(&&json!("installed")), "{said:?}");
+    assert_eq!(words.last(), Some(&&json!("removed")), "{said:?}");
+    Ok(())
+}
+
+#[test]
+fn what_is_said_to_programs_and_of_another_agent() -> Result<()> {
+    let env = workspace()?;
+    insta::assert_snapshot!(transcript(&env, &[&["test", "claude", "--json"]])?, @r#"
+    $ remit hooks test claude --json
+    {"host":"claude","refused":false,"version":1,"why":"no hook of remit is registered for the event before a tool call"}
+    = 1
+    "#);
+    hooks(&env, &["install", "claude"])?.ended(0)?;
+    let after: [&[&str]; 3] = [
+        &["status", "claude", "--json"],
+        &["test", "claude", "--json"],
+        &["status", "claude", "--agent", "reviewer"],
+    ];
+    insta::assert_snapshot!(transcript(&env, &after)?, @r#"
     $ remit hooks status claude --json
     {"disabled":false,"events":{"PostToolUse":"current","PostToolUseFailure":"current","PreToolUse":"current","SessionEnd":"current","SessionStart":"current","Stop":"current","SubagentStart":"current","SubagentStop":"current","UserPromptSubmit":"current"},"host":"claude","in_force":true,"settings":"[PROJECT]/.claude/settings.local.json","version":1}
     = 0
@@ -188,22 +219,7 @@ fn what_is_said() -> Result<()> {
       SubagentStop        stale
       SessionEnd          stale
     = 1
-    $ remit hooks uninstall claude
-    ok  [PROJECT]/.claude/settings.local.json was remit's alone, and is gone
-    = 0
-    $ remit hooks uninstall claude
-    ok  [PROJECT]/.claude/settings.local.json has no hooks of remit
-    = 0
-    $ remit hooks test claude --json
-    {"host":"claude","refused":false,"version":1,"why":"no hook of remit is registered for the event before a tool call"}
-    = 1
     "#);
-    let log = env.run(&mut env.remit(["log", "--event", "hooks", "--json"])?)?.ended(0)?;
-    let said: Vec<Value> =
-        log.stdout.lines().map(|line| Ok(serde_json::from_str(line)?)).collect::<Result<_>>()?;
-    let words: Vec<&Value> = said.iter().map(|line| &line["record"]["detail"]["hooks"]).collect();
-    assert_eq!(words.first(), Some(&&json!("installed")), "{said:?}");
-    assert_eq!(words.last(), Some(&&json!("removed")), "{said:?}");
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use remit_core::{AbsPath, Verb};
 /// A change of the file tree that a process of the session has asked for and that could be done.
 #[derive(Debug)]
 pub struct Operation<'a> {
-    /// What it is in the policy's words. A hard link is a `rename`: a second name for what exists. Opening what
+    /// What it is in the policy's words. A link of either kind is a `rename`: a second name. Opening what
     /// exists for reading and writing is a `write`, and a `read` before that where [`Authority::may`] denies it.
     pub verb: Verb,
     /// The system call by name; `renameat2 exchange` for the one that swaps two names.

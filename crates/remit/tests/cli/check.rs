@@ -35,7 +35,7 @@ fn errors_are_shown_where_they_stand() -> Result<()> {
     2>   │     ━━━━━━━━━━
     2>   │
     2>   ╰ help: did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`
-    2> 
+    2>
     2> error[unknown-access]: `rread` is no word for access
     2>   ╭▸ remit.yaml:7:31
     2>   │
@@ -43,7 +43,7 @@ fn errors_are_shown_where_they_stand() -> Result<()> {
     2>   │                               ━━━━━
     2>   │
     2>   ╰ help: did you mean `read`? known here: `none`, `read`, `read-only`, `write`, `read-write`, `execute`, `all`
-    2> 
+    2>
     2> remit.yaml: 2 errors
     = 3
     "#);
@@ -88,7 +88,7 @@ fn dead_rules_and_tests_that_fail() -> Result<()> {
     2>    │                ───────── `docs/** read` decided
     2>    │
     2>    ╰ help: mend the rule, or the test if the answer is the right one
-    2> 
+    2>
     2> warning[dead-rule]: `secrets/a/** read` grants nothing: a `none` covers all of it, and nothing reopens that
     2>    ╭▸ remit.yaml:11:16
     2>    │
@@ -101,25 +101,25 @@ fn dead_rules_and_tests_that_fail() -> Result<()> {
     2>    │            ──────────── `secrets/** none` stands here
     2>    │
     2>    ╰ help: remove the rule
-    2> 
+    2>
     2> note[matches-nothing]: `secrets/**` does not exist yet
     2>   ╭▸ remit.yaml:3:12
     2>   │
     2> 3 │   - {path: "secrets/**", access: none, for: all}
     2>   ╰╴           ━━━━━━━━━━━━
-    2> 
+    2>
     2> note[matches-nothing]: `docs/**` does not exist yet
     2>   ╭▸ remit.yaml:8:16
     2>   │
     2> 8 │       - {path: "docs/**", access: read}
     2>   ╰╴               ━━━━━━━━━
-    2> 
+    2>
     2> note[matches-nothing]: `secrets/a/**` does not exist yet
     2>    ╭▸ remit.yaml:11:16
     2>    │
     2> 11 │       - {path: "secrets/a/**", access: read}
     2>    ╰╴               ━━━━━━━━━━━━━━
-    2> 
+    2>
     2> remit.yaml: 1 error
     = 3
     "#);
@@ -158,6 +158,18 @@ fn two_policies_in_one_folder_are_an_error() -> Result<()> {
 fn what_is_out_of_bounds_and_lies_in_gits_records_all_the_same() -> Result<()> {
     let env = workspace()?;
     env.repo()?.commit("with a secret in it")?;
-    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"");
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @r#"
+    $ remit check
+    ok  remit.yaml: no errors, 1 warning, 0 notes
+    2> warning[none-but-tracked]: `secrets/** none` covers `secrets/key`, which git tracks: `git show` reads it from git's records
+    2>   ╭▸ remit.yaml:3:12
+    2>   │
+    2> 3 │   - {path: "secrets/**", access: none, for: all}
+    2>   │            ━━━━━━━━━━━━
+    2>   │
+    2>   ╰ help: `git rm --cached -- secrets/key` and commit; what was committed before stays readable until the history is rewritten, so change the secret, or hide `.git` from the agent
+    2>
+    = 0
+    "#);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `remit init`: what it finds, what it writes, and what it leaves alone.
 
-use crate::place::{empty, transcript};
+use crate::place::{empty, transcript, trimmed};
 use anyhow::Result;
 use std::os::unix::fs::PermissionsExt;
 use test_support::TestEnv;
@@ -172,7 +172,7 @@ fn a_second_run_changes_nothing() -> Result<()> {
     ");
     assert_eq!(written(&env)?, edited);
     let outcome = alone(&env, &["init", "--dry-run"])?.ended(0)?;
-    insta::assert_snapshot!(outcome.stdout, @r#"
+    insta::assert_snapshot!(trimmed(&outcome.stdout), @r#"
     --- remit.yaml
     +++ remit.yaml
     @@ -3,7 +3,7 @@
@@ -181,7 +181,7 @@ fn a_second_run_changes_nothing() -> Result<()> {
      default_policy: deny    # what no rule covers is refused
     -intents: off    # mine            # `require`: no change without declared work
     +intents: off            # `require`: no change without declared work
-     
+
      # A pattern means the path and all below it; "*" stays within a name, "**" crosses folders.
      # access: none | read | write | read-write | execute (reads too) | all
     "#);
@@ -224,7 +224,7 @@ fn a_policy_of_the_other_name_is_not_joined_by_a_second_one() -> Result<()> {
     2>   │
     2> 4 │     permissions: {"src/**": read}
     2>   ╰╴                  ━━━━━━━━
-    2> 
+    2>
     = 0
     "#);
     assert!(!env.project().join("remit.yaml").exists());

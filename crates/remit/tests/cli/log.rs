@@ -28,9 +28,9 @@ fn recorded() -> Result<TestEnv> {
 #[test]
 fn everything_and_the_last_lines() -> Result<()> {
     let env = recorded()?;
-    insta::assert_snapshot!(transcript(&env, &[&["log"], &["log", "-n", "2"]])?, @r#"
+    insta::assert_snapshot!(transcript(&env, &[&["log"], &["log", "-n", "2"]])?, @"
     $ remit log
-         1 [CLOCK]  default  session-start /bin/sh false
+         1 [CLOCK]  default  session-start [UUID] /bin/sh -c read go; echo x >src/b.rs; echo x >docs/b.md; echo x >.git/hooks/h; mv src/b.rs src/c.rs
          2 [CLOCK]  default  moment launched
          3 [CLOCK]  default  allow create [PROJECT]/src/b.rs  [openat]
          4 [CLOCK]  default  deny  create [PROJECT]/docs/b.md  [openat]
@@ -38,20 +38,20 @@ fn everything_and_the_last_lines() -> Result<()> {
          5 [CLOCK]  default  deny  create [PROJECT]/.git/hooks/h  [openat]
                      what git runs by itself is protected, and no rule or grant lifts that
          6 [CLOCK]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
-         7 [CLOCK]  default  session-end {"code":0}
-         8 [CLOCK]  narrow  session-start /bin/sh false
+         7 [CLOCK]  default  session-end with code 0
+         8 [CLOCK]  narrow  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
          9 [CLOCK]  narrow  moment launched
         10 [CLOCK]  narrow  allow create [PROJECT]/src/n.rs  [openat]
-        11 [CLOCK]  narrow  session-end {"code":4}
+        11 [CLOCK]  narrow  session-end with code 4
         12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
                      not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log -n 2
-        11 [CLOCK]  narrow  session-end {"code":4}
+        11 [CLOCK]  narrow  session-end with code 4
         12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
                      not granted by rule `docs/** read` (remit.yaml:8)
     = 0
-    "#);
+    ");
     assert_eq!(remit(&env, &["log", "-n", "0"])?.stdout, remit(&env, &["log"])?.stdout);
     Ok(())
 }
@@ -66,12 +66,12 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
         &["log", "--path", "docs"],
         &["log", "--path", "src/c.rs"],
         &["log", "--path", "doc"],
-    ])?, @r#"
+    ])?, @"
     $ remit log --agent narrow
-         8 [CLOCK]  narrow  session-start /bin/sh false
+         8 [CLOCK]  narrow  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
          9 [CLOCK]  narrow  moment launched
         10 [CLOCK]  narrow  allow create [PROJECT]/src/n.rs  [openat]
-        11 [CLOCK]  narrow  session-end {"code":4}
+        11 [CLOCK]  narrow  session-end with code 4
     = 0
     $ remit log --effect deny
          4 [CLOCK]  default  deny  create [PROJECT]/docs/b.md  [openat]
@@ -95,7 +95,7 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
     = 0
     $ remit log --path doc
     = 0
-    "#);
+    ");
     insta::assert_snapshot!(transcript(&env, &[
         &["log", "--call", "toolu_1"],
         &["log", "--session", "theirs"],
@@ -103,7 +103,7 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
         &["log", "--rule", "protected."],
         &["log", "--rule", "docs/** read"],
         &["log", "--effect", "deny", "--agent", "narrow"],
-    ])?, @r#"
+    ])?, @"
     $ remit log --call toolu_1
         12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
                      not granted by rule `docs/** read` (remit.yaml:8)
@@ -113,8 +113,8 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
                      not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --event session-end
-         7 [CLOCK]  default  session-end {"code":0}
-        11 [CLOCK]  narrow  session-end {"code":4}
+         7 [CLOCK]  default  session-end with code 0
+        11 [CLOCK]  narrow  session-end with code 4
     = 0
     $ remit log --rule protected.
          5 [CLOCK]  default  deny  create [PROJECT]/.git/hooks/h  [openat]
@@ -128,7 +128,7 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
     = 0
     $ remit log --effect deny --agent narrow
     = 0
-    "#);
+    ");
     Ok(())
 }
 
@@ -157,7 +157,7 @@ fn since_a_moment() -> Result<()> {
     2> error: `1w` is neither a time nor a span
     2> hint: such as [TIME], 30m, 2h, 3d
     = 2
-    $ remit log --since 
+    $ remit log --since
     2> error: `` is neither a time nor a span
     2> hint: such as [TIME], 30m, 2h, 3d
     = 2
@@ -190,6 +190,7 @@ fn for_programs() -> Result<()> {
         |value: &Value| -> Result<String> { Ok(steady(&env.normal(&serde_json::to_string_pretty(value)?))) };
     insta::assert_snapshot!(shown(&lines[0])?, @r#"
     {
+      "chained": true,
       "hash": "[SHA256]",
       "record": {
         "agent": "default",

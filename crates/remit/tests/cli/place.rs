@@ -72,7 +72,12 @@ pub(crate) fn transcript(env: &TestEnv, commands: &[&[&str]]) -> Result<String> 
         }
         writeln!(out, "= {}", outcome.code)?;
     }
-    Ok(out)
+    Ok(trimmed(&out))
+}
+
+/// The same text without blanks at the ends of its lines.
+pub(crate) fn trimmed(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// The same text with placeholders for hashes, times of day, and places in the ledger's files: the records

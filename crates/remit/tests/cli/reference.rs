@@ -1,13 +1,13 @@
 //! The help of every command, whole: what can be typed is an interface.
 
-use crate::place::{empty, remit};
+use crate::place::{empty, remit, trimmed};
 use anyhow::Result;
 
 fn help(command: &[&str]) -> Result<String> {
     let env = empty()?;
     let outcome = remit(&env, &[command, &["--help"]].concat())?.ended(0)?;
     assert_eq!(outcome.stderr, "");
-    Ok(outcome.stdout)
+    Ok(trimmed(&outcome.stdout))
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn log() -> Result<()> {
 
       -n, --lines <N>
               At most the last N records; 0 for all
-              
+
               [default: 50]
 
           --json

@@ -20,7 +20,7 @@ fn a_ledger_without_records_and_one_with() -> Result<()> {
     let env = workspace()?;
     insta::assert_snapshot!(transcript(&env, &[&["verify"]])?, @"
     $ remit verify
-    whole  0 records in one chain, 0 signed checkpoints hold
+    2> remit: nothing has been recorded here yet
     = 0
     ");
     let (env, _) = recorded()?;
@@ -39,7 +39,7 @@ fn for_programs() -> Result<()> {
     let mut said: Value = serde_json::from_slice(&outcome.raw)?;
     assert_eq!(said["bytes"], std::fs::metadata(segment)?.len());
     said["bytes"] = "[BYTES]".into();
-    insta::assert_snapshot!(steady(&said.to_string()), @r#"{"bytes":"[BYTES]","checkpoints":{"bad":[],"ok":1,"torn":0},"clean":true,"first_bad":null,"hash":"[SHA256]","head":"Fits","intact":true,"last":6,"ledger":"[SHA256]","lost":[],"records":6,"sealed":[],"segments":1,"unsealed_bytes":0,"version":1}"#);
+    insta::assert_snapshot!(steady(&said.to_string()), @r#"{"bytes":"[BYTES]","checkpoints":{"bad":[],"ok":1,"torn":0},"clean":true,"damaged":[],"first_bad":null,"hash":"[SHA256]","head":"Fits","intact":true,"last":6,"ledger":"[SHA256]","lost":[],"rebuilt":[],"records":6,"sealed":[],"segments":1,"unsealed_bytes":0,"unsigned":[],"version":1}"#);
     Ok(())
 }
 
@@ -57,7 +57,7 @@ fn a_flipped_bit_is_found_in_every_record_and_the_record_is_named() -> Result<()
         assert_eq!(outcome.code, 1, "record {}: {}", index + 1, outcome.stdout);
         if index == 2 {
             insta::assert_snapshot!(steady(&outcome.stdout), @"
-            damaged  2 records in one chain, 0 signed checkpoints hold
+            damaged  2 records in one chain, 1 signed checkpoint holds
               first bad record: segment 1: record 3, byte [AT] of its segment: altered: its hash does not fit what it says
             ");
         }
@@ -93,17 +93,17 @@ fn a_record_that_is_dropped_swapped_or_cut_off() -> Result<()> {
     insta::assert_snapshot!(all, @"
     -- dropped
     $ remit verify
-    damaged  1 record in one chain, 0 signed checkpoints hold
+    damaged  1 record in one chain, 1 signed checkpoint holds
       first bad record: segment 1: record 2, byte [AT] of its segment: missing: record 3 stands in its place
     = 1
     -- swapped
     $ remit verify
-    damaged  1 record in one chain, 0 signed checkpoints hold
+    damaged  1 record in one chain, 1 signed checkpoint holds
       first bad record: segment 1: record 2, byte [AT] of its segment: swapped with the record after it
     = 1
     -- doubled
     $ remit verify
-    damaged  2 records in one chain, 0 signed checkpoints hold
+    damaged  2 records in one chain, 1 signed checkpoint holds
       first bad record: segment 1: record 3, byte [AT] of its segment: inserted: record 2 stands here a second time
     = 1
     -- cut off

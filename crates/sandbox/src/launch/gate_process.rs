@@ -102,7 +102,7 @@ fn die_with_holder() -> Result<(), Failure> {
 /// Begins to let go of the machine's file tree, on a thread that keeps the right to do so, and ends by it.
 fn leave_old_root() -> Result<JoinHandle<Result<(), Failure>>, Failure> {
     let thread = std::thread::Builder::new().name("leave".into());
-    thread.spawn(view::leave_old_root).step(|| "start a thread".to_owned())
+    thread.spawn(view::leave_old_root()?).step(|| "start a thread".to_owned())
 }
 
 /// From here on this thread, and those that it starts, can look at the session's processes, and nothing else that they could not do.

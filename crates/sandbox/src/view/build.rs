@@ -8,7 +8,7 @@ use super::device::devices;
 use super::tree::{NOEXEC, PLAIN, READ_ONLY, Root, Stand, again, copy, followed, fresh, put, real, stand_of};
 use crate::failure::{Failure, Step};
 use crate::plan::{Bind, Plan, Source};
-use crate::raw;
+use crate::{raw, sys};
 use remit_core::AbsPath;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
@@ -228,12 +228,17 @@ fn enter(root: &Root) -> Result<(), Errno> {
     pivot_root(".", ".")
 }
 
-/// Lets go of the machine's file tree: the last step, apart because the kernel takes its time over it, in which
-/// another process of the view may prepare itself. Until it is done no program may be started: `/..` leads out.
-pub(crate) fn leave_old_root() -> Result<(), Failure> {
-    let left = || {
-        unmount(".", UnmountFlags::DETACH)?;
-        chdir("/")
+/// Lets go of the machine's file tree: the last step, by what it answers, which may run on a thread of its own, since
+/// the kernel takes its time over it. Until it is done no program may be started: `/..` leads out.
+pub(crate) fn leave_old_root() -> Result<impl FnOnce() -> Result<(), Failure> + Send, Failure> {
+    let words = || "let go of the old root".to_owned();
+    let old = fs::open(".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step(words)?;
+    chdir("/").step(words)?;
+    let leave = move || {
+        // Its working folder is its own; no other thread must stay behind in the old root.
+        sys::own_umask()?;
+        fchdir(&old)?;
+        unmount(".", UnmountFlags::DETACH)
     };
-    left().step(|| "let go of the old root".to_owned())
+    Ok(move || leave().step(words))
 }

@@ -479,7 +479,7 @@ fn each_change_is_asked_for_once_with_both_spellings_and_both_ends() {
             format!("allow create mkdir a {folder}/a"),
             format!("allow create openat a/b {folder}/a/b"),
             format!("allow write openat ./../a/b {folder}/a/b"),
-            format!("allow create symlink out {folder}/a/out"),
+            format!("allow rename symlink out {folder}/a/out"),
             format!("deny create openat out/leak {folder}/shut/leak"),
             format!("allow rename renameat2 b {folder}/a/b {folder}/a/c"),
             format!("deny rename renameat2 c {folder}/a/c {folder}/shut/c"),

@@ -95,6 +95,33 @@ fn a_seal_that_was_itself_torn_is_sealed_along() {
     assert_eq!(scene.numbers(), [1, 2, 3, 4, 5]);
 }
 
+/// A kill at any byte of a line, and then at any byte of the seal that closes it off.
+#[test]
+fn a_ledger_stays_intact_wherever_a_writer_and_then_a_sealer_is_killed() {
+    let whole = Scene::filled(3, u64::MAX);
+    let begun = std::fs::read(whole.segment(1)).unwrap();
+    let before = whole.files();
+    let line = next_line(&whole);
+    push(&whole, 1, &line[..120]);
+    whole.append(1, u64::MAX);
+    let sealed = std::fs::read(whole.segment(1)).unwrap();
+    let seal = sealed.split_inclusive(|byte| *byte == b'\n').nth(4).unwrap().len();
+    let line_cuts = (1..line.len()).map(|cut| [&begun, &line[..cut]].concat());
+    let seal_cuts = (0..=1 + seal).map(|cut| sealed[..begun.len() + 120 + cut].to_vec());
+    let scene = Scene::filled(0, u64::MAX);
+    for bytes in line_cuts.chain(seal_cuts) {
+        before.iter().for_each(|(name, bytes)| std::fs::write(scene.path().join(name), bytes).unwrap());
+        std::fs::write(scene.segment(1), &bytes).unwrap();
+        let found = scene.report();
+        assert!(found.is_intact(), "{} bytes: {found:#?}", bytes.len());
+        assert!(Reader::open(&scene.path(), 0).unwrap().all(|entry| entry.is_ok()));
+        scene.append(1, u64::MAX);
+        let report = scene.report();
+        assert!(report.is_intact() && report.unsealed == 0, "{} bytes: {report:#?}", bytes.len());
+        assert!(scene.numbers().last() >= Some(&5));
+    }
+}
+
 #[test]
 fn a_seal_that_was_written_before_a_kill_is_taken_over() {
     let scene = Scene::filled(3, u64::MAX);

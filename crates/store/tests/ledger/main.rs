@@ -2,6 +2,7 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
+    clippy::panic,
     reason = "these tests write files, start children and kill them, and what fails in them fails them"
 )]
 

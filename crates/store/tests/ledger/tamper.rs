@@ -142,7 +142,7 @@ fn the_ledger_as_it_was_written_is_intact() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
     fn any_single_change_is_found(file in any::<Index>(), change in any_change()) {
