@@ -61,7 +61,9 @@ impl Warden {
         };
         let action = self.action(operation.verb, object);
         let mut decision = decide(&self.policy, &Facts::default(), &action);
-        if decision.effect == Effect::Allow && !self.sibling_holds(operation, &decision) {
+        if operation.outside {
+            refuse(&mut decision, "it was opened outside the session, and only its name says otherwise");
+        } else if decision.effect == Effect::Allow && !self.sibling_holds(operation, &decision) {
             refuse(&mut decision, "a temporary sibling may be touched only by the session that made it");
         }
         (action, decision)
