@@ -1,8 +1,8 @@
 //! `remit.yaml`: found, read with positions, checked, written.
 //!
-//! [`find`] reads the nearest policy file. [`load`] turns its text into a
-//! [`PolicySource`](remit_policy::PolicySource), or says all that is wrong with it. [`render`] writes the
-//! canonical form, [`init::propose`] a first policy. [`ground`] and [`single_files`] look at the disk, [`check`],
+//! [`find()`] reads the nearest policy file. [`load()`] turns its text into a
+//! [`PolicySource`](remit_policy::PolicySource), or says all that is wrong with it. [`render()`] writes the
+//! canonical form, [`init::propose`] a first policy. [`ground()`] and [`single_files`] look at the disk, [`check()`],
 //! [`none_but_tracked`] and [`run_tests`] ask a compiled policy.
 #![expect(
     clippy::disallowed_methods,

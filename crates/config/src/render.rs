@@ -9,7 +9,7 @@ use remit_policy::source::{
 use remit_policy::{Access, PolicySource};
 
 /// Writes the policy in its canonical form: keys in a fixed order, agents and roles by name, rules as
-/// `{path, access}` in their order, what equals the default left out. [`load`](crate::load) reads it back to
+/// `{path, access}` in their order, what equals the default left out. [`load()`](crate::load()) reads it back to
 /// the same policy but for places; comments are not part of a policy and are lost.
 pub fn render(source: &PolicySource) -> String {
     let mut out = Out(String::new());

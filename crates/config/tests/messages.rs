@@ -89,7 +89,7 @@ fn an_empty_file() {
 "#;
     insta::assert_snapshot!(said(text), @"
     remit.yaml..1 empty: the file says nothing
-        `remit init` writes a policy to begin with
+        remove it, and `remit init` writes one to begin with
     ");
 }
 

@@ -1,5 +1,5 @@
 //! Why a decision is what it is, in full: every layer's verdict, every rule that speaks of the object and
-//! what became of it, and what would change the answer. Made from [`decide`]'s own answer and the same
+//! what became of it, and what would change the answer. Made from [`decide()`]'s own answer and the same
 //! weighing of rules; nothing is judged a second time.
 
 use crate::agent::AgentPolicy;
@@ -107,7 +107,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Explains what [`decide`] answers.
+/// Explains what [`decide()`] answers.
 pub fn explain(policy: &Policy, facts: &Facts, action: &Action) -> Explanation {
     let decision = decide(policy, facts, action);
     let of = |layer| decision.reasons.iter().find(|reason| reason.layer == layer).cloned();

@@ -1,5 +1,5 @@
 //! All judgement. A [`PolicySource`] (what `remit.yaml` says, with positions) and a [`World`] (where things
-//! are on this machine) compile into a [`Policy`], which never changes; [`decide`] answers an action with a
+//! are on this machine) compile into a [`Policy`], which never changes; [`decide()`] answers an action with a
 //! [`Decision`](remit_core::Decision) and its reasons. Nothing here does IO, knows the time or panics.
 //!
 //! ```text

@@ -19,7 +19,7 @@
 //! segment shorter than the head says, a head that cannot be read. A power loss does such things, and so does
 //! somebody who meddles; nothing tells the two apart. The next writer goes on from the last whole line, so that
 //! nobody is stopped by it, by a `ledger-sealed` record that tells where the damage begins, what stands there, and
-//! which numbers are gone. Nothing is rewritten, and [`verify`] never calls such a ledger intact again.
+//! which numbers are gone. Nothing is rewritten, and [`verify()`] never calls such a ledger intact again.
 //!
 //! **Turning to a new segment:** the full one is synced, the new one created, its name synced, and the head,
 //! synced as well, points to it before a line is written there. So the head never points to an older segment
