@@ -156,7 +156,17 @@ pub(crate) fn component(part: &str) -> Result<Vec<Token>, Fault> {
     let mut at = 0_usize;
     while let Some(byte) = bytes.get(at) {
         let token = match byte {
-            b'*' => Some(Token::Star).filter(|_| tokens.last() != Some(&Token::Star)),
+            b'*' if tokens.last() == Some(&Token::Star) => {
+                let help = "`a/**` is all below a folder, `a*/**` all below folders whose names begin so";
+                let words = "`**` crosses folders only where it stands alone between slashes";
+                return Err(Fault::new(
+                    "stars-in-name",
+                    at.saturating_sub(1)..at.saturating_add(1),
+                    words,
+                    help,
+                ));
+            }
+            b'*' => Some(Token::Star),
             b'?' => Some(Token::Class(Class::full())),
             b'[' => {
                 let (class, end) = class(part, at)?;
