@@ -81,6 +81,11 @@ impl Planner<'_> {
                     index,
                     "reading cannot be taken away from some names in a readable folder, except by `none`",
                 ));
+            } else if !point.access.has(Access::READ) && !least.has(point.access) {
+                refused.push((
+                    index,
+                    "writing without reading cannot be given by wildcard: the folder of the names is not seen; grant it to a folder",
+                ));
             } else if most.has(Access::EXECUTE) && !point.access.has(Access::EXECUTE) {
                 if point.access.has(Access::WRITE) {
                     refused.push((index, "starting programs cannot be taken away from some names that may be written in an executable folder; grant `all` or `read`"));

@@ -228,6 +228,7 @@ fn what_cannot_be_held_is_refused_by_name() {
     };
     refused(&[("/w", "read"), ("/w/drop", "write")], &["/w/drop/"], "reading cannot be taken away");
     refused(&[("/w", "all"), ("**/x", "write")], &["/w/x"], "reading cannot be taken away");
+    refused(&[("**/x", "write")], &["/w/x"], "by wildcard");
     refused(&[("/w", "all"), ("/w/f", "read-write")], &["/w/f"], "one file");
     refused(&[("/w", "all"), ("**/f", "read-write")], &["/w/f"], "some names");
     refused(&[("/w", "all"), ("/w/n", "read-write")], &["/w/x"], "does not exist yet");
