@@ -3,6 +3,7 @@
 
 use crate::environment::Environment;
 use remit_core::AbsPath;
+use remit_core::wire::INSIDE;
 use remit_policy::source::Base;
 use remit_policy::{Access, BaseRule};
 use std::path::{Path, PathBuf};
@@ -193,7 +194,7 @@ pub fn session_rules(workspace: &AbsPath) -> Vec<BaseRule> {
         (tmp, Access::ALL, "session.tmp", "the session's private temporary files"),
         (var_tmp, Access::ALL, "session.var-tmp", "the session's private temporary files"),
         ("/dev/shm", Access::ALL, "session.shm", "the session's private shared memory"),
-        ("/run/remit/session", READ_EXECUTE, "session.door", "the session's socket and settings"),
+        (INSIDE, READ_EXECUTE, "session.door", "the session's socket and settings"),
     ];
     own.into_iter().filter_map(|(path, access, id, why)| rule(Path::new(path), access, id, why)).collect()
 }

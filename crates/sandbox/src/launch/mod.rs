@@ -16,5 +16,4 @@ mod self_test;
 mod spec;
 
 pub use holder::{Running, launch};
-pub use self_test::CANARY;
 pub use spec::{Check, ChildExit, LaunchError, Measured, Spec, Stdio, UserMap, WindowSize};

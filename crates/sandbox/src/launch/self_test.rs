@@ -4,6 +4,7 @@
 use super::spec::Check;
 use crate::plan::{Kind, Plan};
 use crate::raw;
+use remit_core::wire::CANARY;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
@@ -12,10 +13,6 @@ use std::path::Path;
 
 /// A call of the x32 world: another number for a call that is known by its own.
 const X32_GETPID: i64 = 0x4000_0000 + 39;
-
-/// The file that the self-test tries to make. No policy allows it, so an authority is asked about it once in each
-/// session, and need not record that.
-pub const CANARY: &str = "/run/remit/session/canary";
 
 fn check<T>(what: impl Into<String>, tried: Result<T, Errno>, expected: &[Errno]) -> Check {
     let (held, seen) = match tried {

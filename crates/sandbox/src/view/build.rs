@@ -17,8 +17,7 @@ use rustix::process::{chdir, fchdir, pivot_root};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-/// The folder that only a view has. Its presence says that one is inside.
-pub(crate) const SESSION: &str = "/run/remit/session";
+pub(crate) use remit_core::wire::INSIDE as SESSION;
 
 /// One entry of the session's folder.
 #[derive(Debug, Clone)]
