@@ -172,15 +172,6 @@ impl Pattern {
         }
     }
 
-    /// Whether a path with this last component could be the pattern's own (not merely below it): a quick
-    /// test before [`Pattern::matches`].
-    pub fn names(&self, name: &[u8]) -> bool {
-        match self.rest.last() {
-            Some(segment) => segment.takes(name),
-            None => self.prefix.file_name() == Some(name),
-        }
-    }
-
     /// What has wildcards, after the prefix.
     pub(crate) fn rest(&self) -> &[Segment] {
         &self.rest

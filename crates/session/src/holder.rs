@@ -9,6 +9,7 @@ use crate::choose::Chosen;
 use crate::desk::Desk;
 use crate::home::{Home, HomeError};
 use crate::lease::{self, Lease};
+use crate::listings::remembering;
 use crate::recorder::{self, Recorder, fresh_session, now};
 use crate::scratch::Scratch;
 use crate::socket::Socket;
@@ -21,7 +22,7 @@ use remit_ledger::{Door, Event};
 use remit_policy::source::Sandbox;
 use remit_policy::{AgentPolicy, Policy};
 use remit_sandbox::launch::{ChildExit, LaunchError, Measured, Running, Spec, Stdio, WindowSize, launch};
-use remit_sandbox::plan::{Extra, HostDisk, Plan, Request, Source, plan};
+use remit_sandbox::plan::{Disk, Extra, Plan, Request, Source, plan};
 use remit_sandbox::signals;
 use remit_sandbox::view::{SessionFile, What};
 use remit_store::{Keys, LedgerError, StateDir, StateError};
@@ -230,7 +231,8 @@ impl Parts<'_> {
         };
         let own = |shown: &&home::Shown| shown.source != shown.target;
         let extras = self.home.shown.iter().filter(own).map(extra).collect::<Result<Vec<_>, _>>()?;
-        let plan = planned(policy, rules, &extras);
+        let memory = self.state.listings();
+        let plan = remembering(&memory, |disk| planned(policy, rules, &extras, disk));
         if plan.refused.is_empty() {
             return Ok(plan);
         }
@@ -320,7 +322,7 @@ impl Parts<'_> {
     }
 }
 
-fn planned(policy: &Policy, rules: &AgentPolicy, extras: &[Extra]) -> Plan {
+fn planned(policy: &Policy, rules: &AgentPolicy, extras: &[Extra], disk: &dyn Disk) -> Plan {
     plan(
         &Request {
             rules,
@@ -330,15 +332,15 @@ fn planned(policy: &Policy, rules: &AgentPolicy, extras: &[Extra]) -> Plan {
             hardlinks_allowed: false,
             advisory: policy.source().sandbox == Sandbox::Advisory,
         },
-        &HostDisk,
+        disk,
     )
 }
 
 /// The rules for which no session of their agent would start, since this kernel cannot hold them.
-pub fn unholdable(policy: &Policy) -> Vec<Diagnostic> {
+pub fn unholdable(policy: &Policy, state: &StateDir) -> Vec<Diagnostic> {
     let file = Place::file(Arc::clone(&policy.source().file));
-    let of_agent = |(name, rules): (&str, &AgentPolicy)| {
-        let refused = planned(policy, rules, &[]).refused;
+    let of_agent = |disk: &dyn Disk, (name, rules): (&str, &AgentPolicy)| {
+        let refused = planned(policy, rules, &[], disk).refused;
         let findings = refused.into_iter().map(|refusal| {
             let place = refusal.rule.and_then(|rule| rule.place.clone()).unwrap_or_else(|| file.clone());
             let message = format!("this kernel cannot hold it for `{name}`: {}", refusal.why);
@@ -347,7 +349,7 @@ pub fn unholdable(policy: &Policy) -> Vec<Diagnostic> {
         });
         findings.collect::<Vec<_>>()
     };
-    policy.agents().flat_map(of_agent).collect()
+    remembering(&state.listings(), |disk| policy.agents().flat_map(|agent| of_agent(disk, agent)).collect())
 }
 
 fn refused(error: LaunchError) -> RunError {

@@ -18,6 +18,7 @@ pub mod holder;
 pub mod home;
 pub mod lease;
 pub mod lineage;
+pub mod listings;
 pub mod outside;
 pub mod recorder;
 pub mod scratch;

@@ -156,6 +156,11 @@ impl StateDir {
         self.root.join("snapshots")
     }
 
+    /// What the folders of the workspace held at the last launch: only a memory, of no worth to anybody else.
+    pub fn listings(&self) -> PathBuf {
+        self.root.join("listings")
+    }
+
     /// The ledger's last checkpoint, kept apart from the ledger.
     pub fn anchor(&self) -> PathBuf {
         self.root.join("anchor.json")

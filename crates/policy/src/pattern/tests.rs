@@ -1,6 +1,7 @@
 //! Tests of patterns: what they match, what they refuse and where, and when one includes another.
 
 use super::*;
+use crate::LastNames;
 use proptest::prelude::*;
 
 fn path(text: impl AsRef<[u8]>) -> AbsPath {
@@ -68,9 +69,17 @@ fn an_unanchored_pattern_holds_below_its_base_folder() {
     assert_eq!(env.literal_prefix(), &path("/w/base"));
     assert!(env.matches(&path("/w/base/.env")) && env.matches(&path("/w/base/a/b/.env/c")));
     assert!(!env.matches(&path("/w/.env")));
-    assert!(env.names(b".env") && !env.names(b".envrc"));
     assert_eq!(pattern("/**/.env").literal_prefix(), &AbsPath::root());
     assert!(!pattern("a/**/.env").is_unanchored());
+}
+
+#[test]
+fn last_names_say_a_quick_no() {
+    let patterns = ["**/.env", "**/*.pem", "keys"].map(pattern);
+    let names = LastNames::of(&patterns);
+    assert!(["keys", ".env", "a.pem", ".pem"].iter().all(|name| names.may_be(name.as_bytes())));
+    assert!(["main.rs", ".envrc", "a.pen", "lib"].iter().all(|name| !names.may_be(name.as_bytes())));
+    assert!(LastNames::any().may_be(b"main.rs") && !LastNames::of([]).may_be(b"main.rs"));
 }
 
 #[test]
@@ -246,6 +255,16 @@ proptest! {
         if let Ok(pattern) = read(&text) {
             prop_assert!(pattern.covers(&pattern) || pattern.rest().len() > 3);
             let _ = pattern.matches(&tested);
+        }
+    }
+
+    #[test]
+    fn last_names_leave_out_no_match(text in texts(), other in texts(), tested in paths()) {
+        let patterns = [pattern(&other), pattern(&text)];
+        let own = |path: &AbsPath| patterns.iter().any(|pattern| pattern.matches(path));
+        if own(&tested) && !tested.parent().is_some_and(|parent| own(&parent)) {
+            let name = tested.file_name().unwrap();
+            prop_assert!(LastNames::of(&patterns).may_be(name), "{} {}", patterns[1], tested);
         }
     }
 

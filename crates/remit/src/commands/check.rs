@@ -60,7 +60,7 @@ fn examine(workspace: &Workspace) -> Result<Vec<Diagnostic>, OpenError> {
     findings.extend(remit_config::check(&policy));
     findings.extend(remit_config::run_tests(&policy));
     findings.extend(tracked(workspace, &policy)?);
-    findings.extend(remit_session::holder::unholdable(&policy));
+    findings.extend(remit_session::holder::unholdable(&policy, &workspace.state_place()?));
     findings.extend(without_programs(&policy));
     findings.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.place.clone()));
     findings.dedup();

@@ -1,7 +1,7 @@
 //! What the planner asks of a policy.
 
 use remit_core::{AbsPath, Rule};
-use remit_policy::{Access, AgentPolicy, Pattern, Scope};
+use remit_policy::{Access, AgentPolicy, LastNames, Pattern, Scope};
 use std::sync::Arc;
 
 /// Which paths a rule speaks of.
@@ -41,9 +41,8 @@ pub trait Rules {
     fn points(&self) -> Vec<Point>;
     /// Whether the rule at this index of [`Rules::points`] speaks of the path.
     fn matches(&self, point: usize, path: &AbsPath) -> bool;
-    /// A quick no: whether a path whose last component is `name` could be one whose parent the rule does not
-    /// speak of, while it speaks of the path. Answering yes is always right.
-    fn may_match(&self, point: usize, name: &[u8]) -> bool;
+    /// The last names of paths that one of the rules at these indexes speaks of, and not of their parents.
+    fn last_names(&self, points: &[usize]) -> LastNames;
 }
 
 impl Rules for AgentPolicy {
@@ -66,8 +65,9 @@ impl Rules for AgentPolicy {
         AgentPolicy::points(self).get(point).is_some_and(|point| point.pattern.matches(path))
     }
 
-    fn may_match(&self, point: usize, name: &[u8]) -> bool {
-        AgentPolicy::points(self).get(point).is_some_and(|point| point.pattern.names(name))
+    fn last_names(&self, points: &[usize]) -> LastNames {
+        let all = AgentPolicy::points(self);
+        LastNames::of(points.iter().filter_map(|at| all.get(*at)).map(|point| &point.pattern))
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) fn survey(
 ) -> Survey {
     let mut found = Survey::default();
     let mut seen = 0usize;
+    let names = rules.last_names(wanted);
     let mut stack: Vec<Folder> = Vec::new();
     let roots: Vec<&AbsPath> = wanted.iter().filter_map(|i| prefix(points, *i)).collect();
     for (at, root) in roots.iter().enumerate() {
@@ -59,7 +60,7 @@ pub(super) fn survey(
         let listed = disk.list(&folder.path, &mut |name, kind| {
             seen += 1;
             // Only folders and names that some rule may mean are kept.
-            if kind == Kind::Folder || folder.wanted.iter().any(|i| rules.may_match(*i, name)) {
+            if kind == Kind::Folder || names.may_be(name) {
                 entries.push((name.to_vec(), kind));
             }
         });
@@ -78,13 +79,14 @@ pub(super) fn survey(
         }
         for (name, kind) in entries {
             let Ok(path) = folder.path.join(&name) else { continue };
-            let mut wanted = Vec::with_capacity(folder.wanted.len());
+            let mut wanted = Vec::with_capacity(if kind == Kind::Folder { folder.wanted.len() } else { 0 });
             let mut masked = false;
+            let meant = names.may_be(&name);
             for &index in &folder.wanted {
-                if rules.may_match(index, &name) && rules.matches(index, &path) {
+                if meant && rules.matches(index, &path) {
                     masked |= points.get(index).is_some_and(|p| p.access.is_none());
                     found.matches.push(Match { point: index, path: path.clone() });
-                } else if reaches_below(points, index, &path) {
+                } else if kind == Kind::Folder && reaches_below(points, index, &path) {
                     wanted.push(index);
                 }
             }

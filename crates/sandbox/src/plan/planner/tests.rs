@@ -3,6 +3,7 @@
 use super::*;
 use crate::plan::Where;
 use remit_core::Rule;
+use remit_policy::LastNames;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -110,8 +111,8 @@ impl Rules for Table {
         let name = text.strip_prefix("**/").unwrap().split(' ').next().unwrap();
         path.components().any(|component| component == name.as_bytes())
     }
-    fn may_match(&self, _: usize, _: &[u8]) -> bool {
-        true
+    fn last_names(&self, _: &[usize]) -> LastNames {
+        LastNames::any()
     }
 }
 
