@@ -110,11 +110,11 @@ impl Folder {
         if known.is_none() && !self.is_unused()? {
             // Somebody else may have drawn it just now.
             return match self.id()? {
-                Some(id) => Ok((id, self.create_file(HEAD, OFlags::RDWR)?)),
+                Some(id) => Ok((id, self.head()?)),
                 None => Err(LedgerError::NoId(self.path())),
             };
         }
-        let head = self.create_file(HEAD, OFlags::RDWR)?;
+        let head = self.head()?;
         if let Some(id) = known {
             return Ok((id, head));
         }
@@ -122,6 +122,18 @@ impl Folder {
         let id = self.begin(&head);
         lock(&head, FlockOperation::Unlock)?;
         Ok((id?, head))
+    }
+
+    /// The head's file, created if it is not there. Reading it leaves no time behind, which would cost more than the
+    /// reading.
+    fn head(&self) -> Result<File, LedgerError> {
+        match self.create_file(HEAD, OFlags::RDWR | OFlags::NOATIME) {
+            // The file is somebody else's.
+            Err(LedgerError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
+                self.create_file(HEAD, OFlags::RDWR)
+            }
+            opened => opened,
+        }
     }
 
     fn begin(&self, head: &File) -> Result<Hash, LedgerError> {

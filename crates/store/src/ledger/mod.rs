@@ -8,10 +8,11 @@
 //! ```
 //!
 //! **Writing.** Under an exclusive lock on `head`: read the head, compare it with the size of the segment, write
-//! the line by one `write`, write the head. The lock belongs to an open file, so the kernel drops it when the
-//! writer dies, at whatever point.
+//! the line by one `write`. The lock belongs to an open file, so the kernel drops it when the writer dies, at
+//! whatever point. The head is written at every sync, and before it is 64 KiB behind: a writer that wrote the last
+//! line itself knows the end beyond it, and any other reads on from there.
 //!
-//! **After a kill** the segment may be longer than the head says. The next writer takes over the chained lines it
+//! **After a kill** the segment is longer than the head says. The next writer takes over the chained lines it
 //! finds there. The beginning of a line that was never ended stays where it is, is closed off by a newline, and
 //! the next line is a `ledger-sealed` record with its length and hash. A line that lacks only its newline gets it.
 //!

@@ -1,4 +1,5 @@
-//! Appending.
+//! Appending. The head's file follows the lines at a distance: at every sync, and before it is [`LAG`] bytes behind.
+//! A writer that wrote the last line knows the end all the same; any other reads on from what the file says.
 
 use super::LedgerError;
 use super::folder::{self, Folder, HEAD, Segment, Stored, lock};
@@ -11,6 +12,9 @@ use rustix::fs::FlockOperation;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How far the head's file may fall behind, in bytes.
+const LAG: u64 = 64 << 10;
 
 /// A segment that has reached this many bytes is full.
 const SEGMENT: u64 = 64 << 20;
@@ -46,7 +50,42 @@ struct Files {
     head: File,
     /// The segment that was written to last, and its number.
     segment: Option<(u64, Arc<File>)>,
+    /// Where the ledger ended after this writer's last line.
+    end: Option<Head>,
+    /// How many bytes of its lines the head's file does not count.
+    behind: u64,
     line: Vec<u8>,
+}
+
+impl Files {
+    /// Where the ledger ends as far as the head's file or this writer knows.
+    fn known(&self) -> Result<Stored, LedgerError> {
+        let stored = folder::read_head(&self.head)?;
+        Ok(match (stored, self.end) {
+            (Stored::Head(told), Some(own)) if told.segment == own.segment && told.next < own.next => {
+                Stored::Head(Head { checkpoints: told.checkpoints, checkpoint: told.checkpoint, ..own })
+            }
+            _ => stored,
+        })
+    }
+
+    fn write_head(&mut self, head: &Head) -> Result<(), LedgerError> {
+        folder::write_head(&self.head, head)?;
+        (self.end, self.behind) = (Some(*head), 0);
+        Ok(())
+    }
+
+    /// Brings the head's file up to the last line of this writer. One that cannot be read is left to the next
+    /// append, which tells of it.
+    fn catch_up(&mut self) -> Result<(), LedgerError> {
+        match self.known()? {
+            Stored::Head(head) => self.write_head(&head),
+            Stored::Empty | Stored::Damaged => {
+                (self.end, self.behind) = (None, 0);
+                Ok(())
+            }
+        }
+    }
 }
 
 impl Ledger {
@@ -62,7 +101,7 @@ impl Ledger {
 
     fn open(folder: Folder) -> Result<Self, LedgerError> {
         let (id, head) = folder.id_and_head()?;
-        let files = Files { head, segment: None, line: Vec::new() };
+        let files = Files { head, segment: None, end: None, behind: 0, line: Vec::new() };
         Ok(Self { folder, id, limit: SEGMENT, files: Mutex::new(files) })
     }
 
@@ -103,6 +142,7 @@ impl Ledger {
     /// Syncs to disk all that this value appended before, and all that was in the last segment when this value
     /// last looked. Appending goes on meanwhile.
     pub fn sync(&self) -> Result<(), LedgerError> {
+        self.catch_up()?;
         let segment = self.files().segment.clone();
         match segment {
             None => Ok(()),
@@ -113,7 +153,7 @@ impl Ledger {
     /// Where the ledger ends now.
     pub fn head(&self) -> Result<Head, LedgerError> {
         self.locked(|files| {
-            let stored = folder::read_head(&files.head)?;
+            let stored = files.known()?;
             if let Stored::Head(head) = stored
                 && self.segment(files, head.segment)?.1 == head.length
             {
@@ -146,10 +186,17 @@ impl Ledger {
             let (mut head, _) = self.settle(files, &|| Ok(time))?;
             if number > head.checkpoints {
                 (head.checkpoints, head.checkpoint) = (number, checkpoint);
-                folder::write_head(&files.head, &head)?;
+                files.write_head(&head)?;
             }
             Ok(())
         })
+    }
+
+    fn catch_up(&self) -> Result<(), LedgerError> {
+        if self.files().behind == 0 {
+            return Ok(());
+        }
+        self.locked(Files::catch_up)
     }
 
     pub(super) fn folder(&self) -> &Folder {
@@ -172,7 +219,7 @@ impl Ledger {
     /// Where the ledger ends. If the head and the segment disagree, they are brought to agree first; `time` is
     /// the moment that a seal tells, if one is needed.
     fn settle(&self, files: &mut Files, time: Moment<'_>) -> Result<End, LedgerError> {
-        let stored = folder::read_head(&files.head)?;
+        let stored = files.known()?;
         if let Stored::Head(head) = stored {
             let (file, size) = self.segment(files, head.segment)?;
             if size == head.length {
@@ -201,7 +248,7 @@ impl Ledger {
             write_whole(&file, head.segment, &bytes)?;
         }
         head.length = longer(head.length, &bytes);
-        folder::write_head(&files.head, &head)?;
+        files.write_head(&head)?;
         Ok((head, file))
     }
 
@@ -214,7 +261,11 @@ impl Ledger {
         write_whole(&file, head.segment, &line)?;
         head.length = longer(head.length, &line);
         head.hash = hash;
-        folder::write_head(&files.head, &head)?;
+        files.end = Some(head);
+        files.behind = longer(files.behind, &line);
+        if files.behind >= LAG {
+            files.write_head(&head)?;
+        }
         // A buffer that one long record needed is not kept for all the short ones.
         line.shrink_to(1 << 16);
         files.line = line;
@@ -232,7 +283,7 @@ impl Ledger {
             return self.repair(files, end, time);
         }
         self.folder.sync()?;
-        folder::write_head(&files.head, &head)?;
+        files.write_head(&head)?;
         files.head.sync_data().map_err(LedgerError::io("sync", HEAD))?;
         Ok((head, new))
     }
@@ -254,6 +305,13 @@ impl Ledger {
         files.segment = Some((number, Arc::clone(&file)));
         let stat = look(&file)?;
         Ok((file, size(stat)))
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        // Who opens it next reads on from what the head's file says.
+        drop(self.catch_up());
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::scene::{Scene, record, time};
 use remit_ledger::{Checkpoint, Fault, Signer, Verifying};
-use remit_store::{Anchor, CheckpointAt, CheckpointFault, Keys, Report, checkpoint, read_anchor, verify};
+use remit_store::{
+    Anchor, CheckpointAt, CheckpointFault, HeadState, Keys, Report, checkpoint, read_anchor, verify,
+};
 use std::path::PathBuf;
 
 const ANCHOR: CheckpointAt = CheckpointAt::Anchor;
@@ -91,6 +93,33 @@ fn checkpoints_hold_and_are_counted() {
     assert_eq!((anchor.statement.number, anchor.statement.seq), (2, 6));
     assert_eq!(signed.checkpoint().statement.number, 3);
     assert_eq!(signed.checkpoint().statement.number, 3, "nothing new, nothing signed");
+}
+
+#[test]
+fn writers_that_take_turns_read_on_from_each_other_and_lose_no_checkpoint() {
+    let scene = Scene::new();
+    let key = Keys::load_or_create(&scene.keys()).unwrap().verifying();
+    let signed = Signed { scene, key };
+    let writers = [2000, 5000, u64::MAX].map(|bytes| signed.scene.open().with_segments_of(bytes));
+    let mut last = 0;
+    for turn in 0..60 {
+        let writer = &writers[usize::try_from(turn % 7 % 3).unwrap()];
+        last = writer.append_record(&record(turn, turn, 40)).unwrap().seq;
+        if turn % 13 == 0 {
+            signed.checkpoint();
+        }
+        if turn % 11 == 0 {
+            writer.sync().unwrap();
+        }
+        // The head's file may be behind; what it does not count is there all the same.
+        let report = signed.report();
+        assert!(report.is_intact(), "{report:#?}");
+        assert_eq!((report.last, last), (turn + 1, turn + 1));
+    }
+    drop(writers);
+    assert_eq!(signed.scene.open().len().unwrap(), last);
+    let report = signed.report();
+    assert_eq!((report.head, report.checkpoints.ok), (HeadState::Fits, 5), "{report:#?}");
 }
 
 #[test]
