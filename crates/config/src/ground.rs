@@ -4,7 +4,7 @@ use crate::finding::{Findings, shown};
 use crate::patterns::{Spoken, spoken};
 use remit_core::{AbsPath, Diagnostic, Place, Severity};
 use remit_policy::source::{At, Root};
-use remit_policy::{Access, Anchor, Pattern, PolicySource, Use, World};
+use remit_policy::{Access, Anchor, Pattern, Policy, PolicySource, Use, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
@@ -47,6 +47,17 @@ pub fn ground(source: &PolicySource, workspace: &Path, home: &Path) -> Vec<Diagn
         found.push(Diagnostic::new(Severity::Note, "matches-nothing", place.clone(), message));
     }
     found.into_list()
+}
+
+/// The errors of [`ground`], and those of compiling the policy.
+pub(crate) fn errors(source: &PolicySource, workspace: &Path, home: &Path) -> Vec<Diagnostic> {
+    let mut found = ground(source, workspace, home);
+    found.retain(|finding| finding.severity == Severity::Error);
+    match world(source, workspace, home).map(|world| Policy::compile(source, &world)) {
+        Ok(Err(errors)) => crate::merged(found, errors),
+        // The folders that cannot be used are told already.
+        Ok(Ok(_)) | Err(_) => found,
+    }
 }
 
 /// The literal paths of rules that grant writing and are no folders: files, or nothing yet. A pattern that

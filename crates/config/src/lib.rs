@@ -1,7 +1,8 @@
 //! `remit.yaml`: found, read with positions, checked, written.
 //!
 //! [`find()`] reads the nearest policy file. [`load()`] turns its text into a
-//! [`PolicySource`](remit_policy::PolicySource), or says all that is wrong with it. [`render()`] writes the
+//! [`PolicySource`](remit_policy::PolicySource), or says all that is wrong with it ([`load_in()`] looks at the disk for
+//! that, too). [`render()`] writes the
 //! canonical form, [`init::propose`] a first policy. [`ground()`] and [`single_files`] look at the disk, [`check()`],
 //! [`none_but_tracked`] and [`run_tests`] ask a compiled policy.
 #![expect(
@@ -30,7 +31,8 @@ mod tree;
 pub use check::check;
 pub use find::{FindError, Found, find};
 pub use ground::{ground, single_files};
-pub use load::load;
+pub use load::{load, load_in, merged};
+pub use nearest::hint;
 pub use own_tests::run_tests;
 pub use render::render;
 pub use tracked::none_but_tracked;

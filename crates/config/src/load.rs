@@ -4,11 +4,12 @@ use crate::finding::{Findings, shown};
 use crate::nearest::hint;
 use crate::read::Fields;
 use crate::tree::{self, Node};
-use crate::{rules, team, text};
-use remit_core::{Diagnostic, Effect};
+use crate::{ground, rules, team, text};
+use remit_core::{Diagnostic, Effect, Severity};
 use remit_policy::PolicySource;
 use remit_policy::source::{At, AuditSource, Base, For, Intents, LogAccess, Root, Sandbox, TestSource};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The version of the policy language.
@@ -55,15 +56,50 @@ pub(crate) const LOGS: &[(&str, LogAccess)] = &[
 /// defined nowhere, repeated agents. Each finding is an error (the last may be a note that there are more),
 /// its place lies inside the text, or is the whole file.
 pub fn load(file_name_to_show: &str, text: &[u8]) -> Result<PolicySource, Vec<Diagnostic>> {
+    match read(file_name_to_show, text) {
+        (Some(source), found) if found.is_empty() => Ok(source),
+        (_, found) => Err(found.into_list()),
+    }
+}
+
+/// The same for a person who mends the file: if the text has errors, what could be read of it is looked at as
+/// [`ground`](crate::ground()) and the policy's compiler would, so that all errors are told at once, by position.
+/// `workspace` and `home` are absolute.
+///
+/// # Errors
+/// Those of [`load`]; if there are any, those of the paths, patterns and roles, too.
+pub fn load_in(
+    file_name_to_show: &str,
+    text: &[u8],
+    workspace: &Path,
+    home: &Path,
+) -> Result<PolicySource, Vec<Diagnostic>> {
+    let (source, found) = match read(file_name_to_show, text) {
+        (Some(source), found) if found.is_empty() => return Ok(source),
+        (source, found) => (source, found.into_list()),
+    };
+    let more = source.map_or_else(Vec::new, |source| ground::errors(&source, workspace, home));
+    Err(merged(found, more))
+}
+
+/// Findings of two looks at one file, by position. Where both looks find an error at one spot, only that of the
+/// first is told: the second comes from the same fault.
+pub fn merged(mut found: Vec<Diagnostic>, more: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let spot = |finding: &Diagnostic| (finding.place.line, finding.place.column);
+    let wrong = |finding: &&Diagnostic| finding.severity == Severity::Error && finding.place.line > 0;
+    let told: BTreeSet<(u32, u32)> = found.iter().filter(wrong).map(spot).collect();
+    found.extend(more.into_iter().filter(|finding| !wrong(&finding) || !told.contains(&spot(finding))));
+    found.sort_by_key(spot);
+    found
+}
+
+fn read(file_name_to_show: &str, text: &[u8]) -> (Option<PolicySource>, Findings) {
     let file: Arc<str> = file_name_to_show.into();
     let mut found = Findings::default();
     let source = text::decode(&file, text, &mut found)
         .and_then(|text| tree::parse(&file, text, &mut found))
         .and_then(|root| document(file, &root, &mut found));
-    match source {
-        Some(source) if found.is_empty() => Ok(source),
-        _ => Err(found.into_list()),
-    }
+    (source, found)
 }
 
 fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicySource> {
@@ -72,7 +108,9 @@ fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicyS
     let word = |key: &str| (top.get(key), format!("`{key}`"));
     let mut source = empty(file);
     if let (Some(node), what) = word("root") {
-        source.root = found.word(node, &what, ROOTS);
+        // A root that cannot be understood is none that was forgotten.
+        let unclear = || At { value: Root::default(), place: node.place.clone() };
+        source.root = Some(found.word(node, &what, ROOTS).unwrap_or_else(unclear));
     }
     if let (Some(node), what) = word("default_policy") {
         source.default_policy = found.word(node, &what, EFFECTS);

@@ -21,7 +21,7 @@ pub(crate) fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// `did you mean …? ` (if a word is near) and the words that may stand there.
-pub(crate) fn hint(word: &str, candidates: &[&str]) -> String {
+pub fn hint(word: &str, candidates: &[&str]) -> String {
     let known = match candidates.len() {
         0 => "none is known here".to_owned(),
         1..=24 => format!("known here: {}", listed(candidates.iter().copied())),

@@ -7,6 +7,9 @@ use remit_session::choose::ChooseError;
 use remit_session::holder::RunError;
 use remit_session::workspace::OpenError;
 
+/// The way out where state and work tree lie in one another.
+pub(crate) const STATE_OUTSIDE: &str = "set `REMIT_STATE_DIR` to a folder of its own, outside of the work tree (or unset it, and `XDG_STATE_HOME`)";
+
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         match error {
@@ -30,9 +33,19 @@ impl From<OpenError> for Failure {
             OpenError::NoHome => {
                 Failure::new(Exit::Config, error.to_string()).hint("set HOME to your home folder")
             }
+            OpenError::StateInside { .. } | OpenError::StateAround { .. } => {
+                Failure::new(Exit::Config, error.to_string()).hint(STATE_OUTSIDE)
+            }
             error => Failure::because(Exit::Io, "cannot open the workspace", &error),
         }
     }
+}
+
+/// An agent was named that the policy does not have.
+pub(crate) fn no_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
+    let shown = remit_core::path::escape(name.as_bytes());
+    Failure::new(Exit::NotFound, format!("the policy has no agent `{shown}`"))
+        .hint(remit_config::hint(name, &known.collect::<Vec<_>>()))
 }
 
 impl From<ChooseError> for Failure {
@@ -65,7 +78,6 @@ impl From<RunError> for Failure {
             }
             RunError::Launch(error @ LaunchError::Program { .. }) => {
                 Failure::because(Exit::NeverStarted, "the session has ended before it began", &error)
-                    .hint("`remit explain AGENT execute PROGRAM` says whether the agent may run it")
             }
             RunError::Launch(error) => {
                 Failure::because(Exit::Sandbox, "the session could not be started", &error)

@@ -126,10 +126,25 @@ pub(crate) fn talk(text: &str) {
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
-        // A reader such as `head` had enough: that is no news to anybody.
-        std::io::ErrorKind::BrokenPipe => Failure::new(Exit::Io, ""),
+        std::io::ErrorKind::BrokenPipe => had_enough(),
         _ => Failure::because(Exit::Io, "cannot write to standard output", &e),
     })
+}
+
+/// A reader such as `head` had enough: that is no news to anybody.
+pub(crate) fn had_enough() -> Failure {
+    Failure::new(Exit::Io, "")
+}
+
+/// Whether nobody can read any more what is written to standard output. Does not wait.
+pub(crate) fn reader_gone() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let out = std::io::stdout();
+    // Nothing is asked for: that the other end is gone is always told.
+    let mut ends = [PollFd::new(&out, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    // A poll that fails says nothing about the reader; the next write does.
+    poll(&mut ends, Some(&at_once)).is_ok_and(|told| told > 0)
 }
 
 /// One JSON object a line on standard output.

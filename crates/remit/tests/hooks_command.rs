@@ -46,6 +46,38 @@ fn registered(env: &TestEnv, event: &str) -> Result<Vec<String>> {
     words.map(|word| word.as_str().map(str::to_owned).context("a word")).collect()
 }
 
+#[test]
+fn a_program_without_hooks_is_told_which_have_them() -> Result<()> {
+    let env = workspace()?;
+    for action in ["install", "uninstall", "status", "test"] {
+        let outcome = hooks(&env, &[action, "cluade"])?.ended(6)?;
+        assert_eq!(outcome.stdout, "");
+        assert_eq!(
+            outcome.stderr,
+            "error: there are no hooks for a program `cluade`\nhint: did you mean `claude`? known here: `claude`\n"
+        );
+    }
+    let outcome = hooks(&env, &["install", "banana"])?.ended(6)?;
+    assert!(outcome.stderr.ends_with("hint: known here: `claude`\n"), "{}", outcome.stderr);
+    let outcome = hooks(&env, &["install", "claude", "--agent", "reviwer"])?.ended(6)?;
+    assert!(outcome.stderr.contains("did you mean `reviewer`?"), "{}", outcome.stderr);
+    assert!(!settings(&env).exists());
+    Ok(())
+}
+
+#[test]
+fn outside_of_a_session_the_folder_for_temporary_files_is_the_machines_own() -> Result<()> {
+    let env = workspace()?;
+    hooks(&env, &["install", "claude"])?.ended(0)?;
+    let place = if env.root().starts_with("/var/tmp") { "/tmp" } else { "/var/tmp" };
+    let dir = tempfile::Builder::new().prefix("remit-").tempdir_in(place)?;
+    let file = |name: &str| format!("{}{}/{name}", "../".repeat(20), dir.path().display());
+    assert_eq!(call(&env, &file("notes"), "t1")?.code, 0);
+    let refused = call(&env, &file(".git/hooks/pre-commit"), "t2")?.ended(2)?;
+    assert!((refused.stdout + &refused.stderr).contains("what git runs by itself"));
+    Ok(())
+}
+
 /// Calls what is registered before a tool call, as Claude Code does.
 fn call(env: &TestEnv, file: &str, id: &str) -> Result<Outcome> {
     let root = env.project().display().to_string();
@@ -263,7 +295,7 @@ fn the_agent_is_the_one_that_is_named_or_the_one_called_like_the_program() -> Re
     hooks(&env, &["status", "claude"])?.ended(1)?;
     let before = std::fs::read(settings(&env))?;
     let outcome = hooks(&env, &["install", "claude", "--agent", "nobody"])?.ended(6)?;
-    assert!(outcome.stderr.contains("claude, reviewer"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("`claude`, `reviewer`"), "{}", outcome.stderr);
     assert_eq!(std::fs::read(settings(&env))?, before);
     Ok(())
 }

@@ -16,9 +16,14 @@ pub enum OutsideError {
     Open(#[from] OpenError),
     /// Nobody said which agent it is.
     #[error(
-        "the policy has several agents ({0}); register the hooks with `remit hooks install HOST --agent NAME`"
+        "the policy has several agents ({}); install the hooks again with `--agent {}`, or another of them",
+        .0.join(", "),
+        .0.first().map_or("", String::as_str)
     )]
-    WhichAgent(String),
+    WhichAgent(Vec<String>),
+    /// The policy has none.
+    #[error("the policy has no agent: add one to `agents:`")]
+    NoAgent,
     /// A name that is none.
     #[error("`{0}` is not the name of an agent")]
     Name(String, #[source] remit_core::name::NameError),
@@ -27,7 +32,7 @@ pub enum OutsideError {
 /// Answers one request of a hook outside a session; `agent` is what the registered command says.
 pub fn answer(workspace: &Workspace, agent: Option<&str>, request: &Request) -> Result<Answer, OutsideError> {
     let agent = which_agent(workspace, agent)?;
-    let (policy, _) = workspace.policy()?;
+    let policy = workspace.policy_outside()?;
     let conversation = match request {
         Request::Call { conversation, .. } | Request::Moment { conversation, .. } => conversation.as_deref(),
         Request::Done { .. } => None,
@@ -54,6 +59,7 @@ fn which_agent(workspace: &Workspace, registered: Option<&str>) -> Result<AgentN
     let agents = &workspace.source.agents;
     match agents.keys().collect::<Vec<_>>().as_slice() {
         [only] => named(only),
-        _ => Err(OutsideError::WhichAgent(agents.keys().cloned().collect::<Vec<_>>().join(", "))),
+        [] => Err(OutsideError::NoAgent),
+        _ => Err(OutsideError::WhichAgent(agents.keys().cloned().collect())),
     }
 }

@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many bytes of requests that are not yet whole are held at once, over all connections.
 const BUDGET: usize = 2 * LONGEST_LINE;
 
+/// How often a folder is made that goes away again: each time another session has ended just then.
+const TRIES: usize = 1000;
+
 /// How far up a process is followed.
 const DEEPEST: usize = 4096;
 
@@ -31,14 +34,17 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Binds `<folder>/<name>.sock`; the folder is made with mode 0700 and must be the caller's own.
+    /// Binds `<folder>/<name>.sock`; the folder is made with mode 0700 and must be the caller's own. The last
+    /// session of the folder may end, and remove it, in the middle of this: then it is made again.
     pub fn bind(folder: &Path, name: &str) -> io::Result<Self> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        for dir in [folder, folder.parent().unwrap_or(folder)] {
-            own(dir)?;
-        }
         let path = folder.join(format!("{name}.sock"));
-        let listener = UnixListener::bind(&path)?;
+        let mut tries = 0;
+        let listener = loop {
+            match listen(folder, &path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => tries += 1,
+                bound => break bound?,
+            }
+        };
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
         Ok(Self { path, listener })
     }
@@ -80,7 +86,17 @@ impl Drop for Socket {
     fn drop(&mut self) {
         // It is ours by name; if somebody removed it before, the end is the same.
         drop(fs::remove_file(&self.path));
+        // Only an empty folder goes, so another session keeps it.
+        drop(self.path.parent().map(fs::remove_dir));
     }
+}
+
+fn listen(folder: &Path, path: &Path) -> io::Result<UnixListener> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    for dir in [folder, folder.parent().unwrap_or(folder)] {
+        own(dir)?;
+    }
+    UnixListener::bind(path)
 }
 
 /// Refuses a folder that another user could have put there.
@@ -164,4 +180,52 @@ fn request(mut stream: &UnixStream, held: &AtomicUsize) -> io::Result<Option<Vec
     };
     held.fetch_sub(line.len(), Ordering::Relaxed);
     read.map(|some| some.map(|()| line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("remit/0123456789ab");
+        (dir, folder)
+    }
+
+    #[test]
+    fn the_last_session_takes_the_folder_with_it_and_the_one_above_stays() {
+        let (_dir, folder) = folder();
+        let first = Socket::bind(&folder, "a").unwrap();
+        let second = Socket::bind(&folder, "b").unwrap();
+        drop(first);
+        assert!(second.path().exists() && !folder.join("a.sock").exists());
+        drop(second);
+        assert!(!folder.exists() && folder.parent().unwrap().exists());
+    }
+
+    #[test]
+    fn a_folder_with_something_else_in_it_stays() {
+        let (_dir, folder) = folder();
+        let socket = Socket::bind(&folder, "a").unwrap();
+        fs::write(folder.join("other"), "").unwrap();
+        drop(socket);
+        assert!(folder.join("other").exists());
+    }
+
+    #[test]
+    fn sessions_that_start_while_others_end_find_their_folder() {
+        let (_dir, folder) = folder();
+        std::thread::scope(|scope| {
+            for worker in 0..4 {
+                let folder = &folder;
+                scope.spawn(move || {
+                    for round in 0..200 {
+                        let socket = Socket::bind(folder, &format!("{worker}-{round}")).unwrap();
+                        assert!(socket.path().exists());
+                    }
+                });
+            }
+        });
+        assert!(!folder.exists());
+    }
 }

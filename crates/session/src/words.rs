@@ -29,11 +29,24 @@ fn instead(action: &Action, reason: &Reason) -> String {
         (Why::None, _) => "Work without it; nothing that you can ask for opens it.".to_owned(),
         (Why::UnknownAgent, _) => "A person must add the agent to remit.yaml.".to_owned(),
         (_, Layer::System | Layer::Agent) => format!(
-            "Do this part within the paths that {agent} may use (`remit explain {agent} {} PATH` tells), or say \
-             what you need and let a person add a rule to remit.yaml.",
-            action.verb
+            "Do this part within the paths that {agent} may use (`remit explain {agent} {} {}` tells which rules \
+             speak here), or say what you need and let a person add a rule to remit.yaml.",
+            action.verb,
+            word(&match &action.object {
+                Object::Move { from, to } => format!("{from}:{to}"),
+                object => object.to_string(),
+            })
         ),
         _ => "Say what you need and let a person decide.".to_owned(),
+    }
+}
+
+/// A text as one word of a shell's command line, quoted where the shell would take it for something else.
+pub fn word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 
@@ -66,6 +79,28 @@ mod tests {
         let text = refusal(&action, &decision);
         for part in ["fe", "write", "/w/backend/x", "`backend/** none` (remit.yaml:12)", "layer agent"] {
             assert!(text.contains(part), "{part} is missing in: {text}");
+        }
+    }
+
+    #[test]
+    fn the_command_that_explains_can_be_pasted_as_it_stands() {
+        let path = |text: &str| AbsPath::new(text).unwrap();
+        for (verb, object, command) in [
+            (Verb::Write, Object::Path(path("/w/a b/it's")), r"`remit explain fe write '/w/a b/it'\''s'`"),
+            (
+                Verb::Rename,
+                Object::Move { from: path("/w/a"), to: path("/w/b") },
+                "`remit explain fe rename /w/a:/w/b`",
+            ),
+        ] {
+            let agent = AgentName::new("fe").unwrap();
+            let actor = Actor { agent, session: None, assurance: Assurance::Kernel };
+            let why = Why::NoRule;
+            let reason = Reason { layer: Layer::Agent, effect: Effect::Deny, rule: None, why };
+            let decision =
+                Decision { effect: Effect::Deny, reasons: vec![reason], digest: Digest([0; 32]), epoch: 1 };
+            let text = refusal(&Action { actor, verb, object }, &decision);
+            assert!(text.contains(command), "{text}");
         }
     }
 }

@@ -37,6 +37,29 @@ pub enum OpenError {
     /// The state folder.
     #[error(transparent)]
     State(#[from] StateError),
+    /// The state folder lies in the tree that agents work on.
+    #[error(
+        "the state folder `{}` lies inside `{}`, where `git clean` and agents can reach it",
+        state.display(),
+        tree.display()
+    )]
+    StateInside {
+        /// The state folder, resolved.
+        state: PathBuf,
+        /// The workspace or work tree.
+        tree: PathBuf,
+    },
+    /// The workspace lies where the states of all workspaces do, which no session may touch.
+    #[error("the workspace `{tree}` lies inside `{}`, the folder of all states", parent.display())]
+    StateAround {
+        /// The folder of all states, resolved.
+        parent: PathBuf,
+        /// The workspace.
+        tree: AbsPath,
+    },
+    /// A folder on the way to the state could not be looked at.
+    #[error("cannot look at `{}`", .0.display())]
+    Look(PathBuf, #[source] std::io::Error),
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -80,7 +103,8 @@ impl Workspace {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let home = environment.home().ok_or(OpenError::NoHome)?;
         let home = AbsPath::try_from(home.as_path()).map_err(|e| OpenError::Path(home, e))?;
-        let source = remit_config::load(&file, bytes).map_err(|findings| OpenError::Findings {
+        let source = remit_config::load_in(&file, bytes, root.as_path(), home.as_path());
+        let source = source.map_err(|findings| OpenError::Findings {
             file: file.clone(),
             text: text.clone(),
             findings,
@@ -94,14 +118,38 @@ impl Workspace {
         more: Vec<BaseRule>,
         single_files: BTreeSet<AbsPath>,
     ) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
-        let mut findings = remit_config::ground(&self.source, self.root.as_path(), self.home.as_path());
-        if findings.iter().any(|f| f.severity == Severity::Error) {
-            return Err(self.wrong(findings));
+        self.sound(self.judge(more, single_files)?)
+    }
+
+    fn sound(
+        &self,
+        judged: (Option<Policy>, Vec<Diagnostic>),
+    ) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
+        match judged {
+            (Some(policy), findings) if findings.iter().all(|f| f.severity != Severity::Error) => {
+                Ok((policy, findings))
+            }
+            (_, findings) => Err(self.wrong(findings)),
         }
-        let world = self.world(more, single_files)?;
-        let compiled = Policy::compile(&self.source, &world).map_err(|f| self.wrong(f))?;
-        findings.extend(compiled.notes);
-        Ok((compiled.policy, findings))
+    }
+
+    /// The same for those who tell all that is wrong: the policy, if it can be compiled, and what was found. With
+    /// an error among that, nothing may run under it.
+    pub fn judge(
+        &self,
+        more: Vec<BaseRule>,
+        single_files: BTreeSet<AbsPath>,
+    ) -> Result<(Option<Policy>, Vec<Diagnostic>), OpenError> {
+        Ok(self.judge_in(&self.world(more, single_files)?))
+    }
+
+    fn judge_in(&self, world: &World) -> (Option<Policy>, Vec<Diagnostic>) {
+        let findings = remit_config::ground(&self.source, self.root.as_path(), self.home.as_path());
+        let (policy, more) = match Policy::compile(&self.source, world) {
+            Ok(compiled) => (Some(compiled.policy), compiled.notes),
+            Err(errors) => (None, errors),
+        };
+        (policy, remit_config::merged(findings, more))
     }
 
     /// Where things are on this machine.
@@ -152,6 +200,14 @@ impl Workspace {
         self.compile(base::session_rules(&self.root), BTreeSet::new())
     }
 
+    /// The policy for a program that no session holds: its `/tmp` is the machine's own, in which the names that are
+    /// protected everywhere are protected, too.
+    pub fn policy_outside(&self) -> Result<Policy, OpenError> {
+        let world = self.world(base::session_rules(&self.root), BTreeSet::new())?;
+        let world = World { private: Vec::new(), ..world };
+        self.sound(self.judge_in(&world)).map(|(policy, _)| policy)
+    }
+
     /// Where a linked worktree has its records.
     fn linked(&self) -> Result<Option<LinkedTree>, OpenError> {
         let root = self.root.as_path();
@@ -188,11 +244,33 @@ impl Workspace {
         Ok(state)
     }
 
-    /// Where the state folder is, or would be; for those who only read.
+    /// Where the state folder is, or would be; for those who only read. It must not lie in the workspace, nor
+    /// in the checkout that the workspace belongs to, nor in the one that a worktree is linked to.
     pub fn state_place(&self) -> Result<StateDir, OpenError> {
         let main = self.main_checkout()?;
         let main = AbsPath::try_from(main.as_path()).map_err(|e| OpenError::Path(main, e))?;
-        Ok(StateDir::locate(&self.state_environment(), &main)?)
+        let located = StateDir::locate(&self.state_environment(), &main)?;
+        let state = located.real().map_err(|e| OpenError::Look(located.root().to_owned(), e))?;
+        if let Some(tree) = self.trees()?.into_iter().find(|tree| state.starts_with(tree)) {
+            return Err(OpenError::StateInside { state, tree });
+        }
+        match state.parent() {
+            Some(parent) if self.root.as_path().starts_with(parent) => {
+                Err(OpenError::StateAround { parent: parent.to_owned(), tree: self.root.clone() })
+            }
+            _ => Ok(located),
+        }
+    }
+
+    /// The trees that agents work on: the workspace, and the checkouts that it belongs to. A checkout of the
+    /// person's whole home folder is none, else nothing in there could keep a state.
+    fn trees(&self) -> Result<Vec<PathBuf>, OpenError> {
+        let root = self.root.as_path();
+        let found = remit_git::checkout(root).map_err(|e| OpenError::Git(root.to_owned(), e))?;
+        let home = std::fs::canonicalize(self.home.as_path()).unwrap_or_else(|_| self.home.as_path().into());
+        let checkouts = found.into_iter().flat_map(|c| [c.work_tree, c.main]);
+        let checkouts = checkouts.filter(|tree| !home.starts_with(tree));
+        Ok(std::iter::once(root.to_owned()).chain(checkouts).collect())
     }
 
     /// The ledger, made if it is not there.

@@ -136,6 +136,38 @@ impl StateDir {
         &self.root
     }
 
+    /// Where it is with all links resolved, also those that lead to what is not there yet: where
+    /// [`StateDir::create`] would make it. Touches nothing.
+    ///
+    /// # Errors
+    /// What the operating system says of a folder on the way; links that lead in a circle, or back out of what
+    /// is not there.
+    pub fn real(&self) -> std::io::Result<PathBuf> {
+        let (mut at, mut missing, mut links) = (self.root.clone(), Vec::new(), 0);
+        loop {
+            match std::fs::canonicalize(&at) {
+                Ok(real) => return Ok(missing.into_iter().rev().fold(real, |path, name| path.join(name))),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
+                return Err(Errno::NOENT.into());
+            };
+            let (parent, name) = (parent.to_owned(), name.to_owned());
+            match std::fs::read_link(&at) {
+                Ok(_) if links == LINKS => return Err(Errno::LOOP.into()),
+                Ok(target) => {
+                    links += 1;
+                    at = parent.join(target);
+                }
+                Err(_) => {
+                    missing.push(name);
+                    at = parent;
+                }
+            }
+        }
+    }
+
     /// The ledger.
     pub fn ledger(&self) -> PathBuf {
         self.root.join("ledger")
@@ -416,6 +448,34 @@ mod tests {
         assert!(matches!(in_folder(&base.path().join("loop")).create(), Err(StateError::Io { .. })));
         std::fs::write(base.path().join("file"), "").unwrap();
         assert!(matches!(in_folder(&base.path().join("file")).create(), Err(StateError::NotAFolder(_))));
+    }
+
+    #[test]
+    fn where_it_really_is_can_be_told_before_anything_is_there() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        std::fs::create_dir(base.join("tree")).unwrap();
+        symlink("tree", base.join("whole")).unwrap();
+        symlink(base.join("tree/not/yet"), base.join("dangling")).unwrap();
+        symlink("dangling", base.join("chain")).unwrap();
+        for (asked, really) in [
+            ("tree/a", "tree/a"),
+            ("whole/a/b", "tree/a/b"),
+            ("dangling", "tree/not/yet"),
+            ("chain/a", "tree/not/yet/a"),
+        ] {
+            let state = in_folder(&base.join(asked));
+            let name = state.root().file_name().unwrap().to_owned();
+            assert_eq!(state.real().unwrap(), base.join(really).join(&name), "{asked}");
+            state.create().unwrap();
+            assert_eq!(state.root().canonicalize().unwrap(), base.join(really).join(&name), "{asked}");
+            std::fs::remove_dir_all(base.join("tree")).unwrap();
+            std::fs::create_dir(base.join("tree")).unwrap();
+        }
+        symlink("circle", base.join("circle")).unwrap();
+        assert!(in_folder(&base.join("circle")).real().is_err());
+        symlink("gone/../tree", base.join("back")).unwrap();
+        assert!(in_folder(&base.join("back")).real().is_err());
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use crate::cli::CheckArgs;
 use crate::report::{self, Failure, OK, Texts};
 use remit_core::{AbsPath, Diagnostic, Exit, Place, Severity};
-use remit_policy::Access;
+use remit_policy::{Access, Policy};
+use remit_session::base;
 use remit_session::environment::Environment;
 use remit_session::workspace::{OpenError, Workspace};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Checks a policy. Exit 0 if it has no error, 3 if it has.
@@ -52,23 +54,31 @@ fn open(args: &CheckArgs, environment: &Environment) -> Result<Workspace, OpenEr
 }
 
 fn examine(workspace: &Workspace) -> Result<Vec<Diagnostic>, OpenError> {
-    let (policy, mut findings) = match workspace.policy() {
-        Ok(compiled) => compiled,
-        Err(OpenError::Findings { findings, .. }) => return Ok(findings),
-        Err(error) => return Err(error),
-    };
-    findings.extend(remit_config::check(&policy));
-    findings.extend(remit_config::run_tests(&policy));
-    findings.extend(tracked(workspace, &policy)?);
-    findings.extend(remit_session::holder::unholdable(&policy, &workspace.state_place()?));
-    findings.extend(without_programs(&policy));
+    let (policy, mut findings) = workspace.judge(base::session_rules(&workspace.root), BTreeSet::new())?;
+    let wrong = findings.iter().any(|finding| finding.severity == Severity::Error);
+    if let Some(policy) = policy {
+        findings.extend(remit_config::check(&policy));
+        // What rests on paths is not asked of a policy whose paths may mean something else.
+        if !wrong {
+            findings.extend(of_paths(workspace, &policy)?);
+        }
+    }
     findings.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.place.clone()));
     findings.dedup();
     Ok(findings)
 }
 
+/// What only a policy without errors can be asked.
+fn of_paths(workspace: &Workspace, policy: &Policy) -> Result<Vec<Diagnostic>, OpenError> {
+    let mut findings = remit_config::run_tests(policy);
+    findings.extend(tracked(workspace, policy)?);
+    findings.extend(remit_session::holder::unholdable(policy, &workspace.state_place()?));
+    findings.extend(without_programs(policy));
+    Ok(findings)
+}
+
 /// Hidden paths that git tracks, and so shows from its objects.
-fn tracked(workspace: &Workspace, policy: &remit_policy::Policy) -> Result<Vec<Diagnostic>, OpenError> {
+fn tracked(workspace: &Workspace, policy: &Policy) -> Result<Vec<Diagnostic>, OpenError> {
     let root = workspace.root.as_path();
     let git = |e| OpenError::Git(root.to_owned(), e);
     let Some(checkout) = remit_git::checkout(root).map_err(git)? else { return Ok(Vec::new()) };
@@ -89,7 +99,7 @@ fn tracked(workspace: &Workspace, policy: &remit_policy::Policy) -> Result<Vec<D
 }
 
 /// Agents that a rule keeps from starting the system's programs: everything fails then, and nobody sees why.
-fn without_programs(policy: &remit_policy::Policy) -> Vec<Diagnostic> {
+fn without_programs(policy: &Policy) -> Vec<Diagnostic> {
     let Ok(programs) = AbsPath::new("/usr/bin/env") else { return Vec::new() };
     let offered = policy.world().base.iter().any(|rule| rule.path.covers(&programs));
     let without =

@@ -1,6 +1,7 @@
 //! `remit doctor`: what this machine can hold, measured, and what is missing.
 
 use crate::cli::DoctorArgs;
+use crate::failures::STATE_OUTSIDE;
 use crate::report::{self, DIM, ERROR, Failure, OK, WAIT};
 use remit_core::Exit;
 use remit_sandbox::probe::probe;
@@ -117,9 +118,13 @@ fn state(environment: &Environment) -> Check {
         Err(OpenError::Find(error)) => {
             check("workspace", Mark::Warn, error.to_string()).mend("`remit init` writes a policy")
         }
-        Err(error) => {
+        Err(error @ OpenError::Findings { .. }) => {
             check("workspace", Mark::Fail, error.to_string()).mend("`remit check` shows what is wrong")
         }
+        Err(error @ (OpenError::StateInside { .. } | OpenError::StateAround { .. })) => {
+            check("state", Mark::Fail, error.to_string()).mend(STATE_OUTSIDE)
+        }
+        Err(error) => check("state", Mark::Fail, error.to_string()),
     }
 }
 

@@ -1,9 +1,12 @@
 //! `remit explain AGENT VERB OBJECT`: every layer's verdict, the rules that speak, and what would change it.
 
 use crate::cli::ExplainArgs;
+use crate::failures::no_agent;
 use crate::report::{self, BOLD, DIM, Failure, style_of};
-use remit_core::{AbsPath, Action, Actor, AgentName, Assurance, Effect, Exit, Object, Verb};
-use remit_policy::{Explanation, Facts, explain};
+use remit_core::{
+    AbsPath, Action, Actor, AgentName, Assurance, Effect, Exit, Layer, Object, Reason, Verb, Why,
+};
+use remit_policy::{Explanation, Facts, Fate, PathRules, Pattern, Policy, Remedy, RuleFate, explain};
 use remit_session::environment::Environment;
 use remit_session::workspace::Workspace;
 use serde_json::json;
@@ -15,9 +18,7 @@ pub(crate) fn run(args: &ExplainArgs, environment: &Environment) -> Result<Exit,
     let workspace = Workspace::open(&environment.cwd, environment)?;
     let (policy, _) = workspace.policy()?;
     if policy.agent(&args.agent).is_none() {
-        let known: Vec<&str> = policy.agents().map(|(name, _)| name).collect();
-        let message = format!("the policy has no agent `{}`", args.agent);
-        return Err(Failure::new(Exit::NotFound, message).hint(format!("it has: {}", known.join(", "))));
+        return Err(no_agent(&args.agent, policy.agents().map(|(name, _)| name)));
     }
     let usage = |e: String| Failure::new(Exit::Usage, e);
     let verb: Verb = args.verb.parse().map_err(usage)?;
@@ -25,7 +26,10 @@ pub(crate) fn run(args: &ExplainArgs, environment: &Environment) -> Result<Exit,
     let object = object(verb, &args.object, environment)?;
     let actor = Actor { agent, session: None, assurance: Assurance::Claimed };
     let action = Action { actor, verb, object };
-    let explanation = explain(&policy, &Facts::default(), &action);
+    let mut explanation = explain(&policy, &Facts::default(), &action);
+    if let Some(absence) = absence(&policy, &action) {
+        absence.tell(&action, &mut explanation);
+    }
     if args.json {
         report::say_json(&as_json(&action, &explanation))?;
     } else {
@@ -41,6 +45,7 @@ pub(crate) fn run(args: &ExplainArgs, environment: &Environment) -> Result<Exit,
 fn object(verb: Verb, text: &OsStr, environment: &Environment) -> Result<Object, Failure> {
     let usage = |e: String| Failure::new(Exit::Usage, e);
     let bytes = text.as_bytes();
+    let shown = remit_core::path::escape(bytes);
     let split = |what: &str| {
         let at = bytes.iter().rposition(|b| *b == b':');
         at.map(|at| bytes.split_at(at))
@@ -49,13 +54,16 @@ fn object(verb: Verb, text: &OsStr, environment: &Environment) -> Result<Object,
     };
     match verb {
         Verb::Connect => {
-            let (host, port) = split("connect takes `HOST:PORT`")?;
+            let wrong =
+                format!("`{shown}` has no port: connect takes a host and a port, such as `{shown}:443`");
+            let (host, port) = split(&wrong)?;
             let port = std::str::from_utf8(port).ok().and_then(|p| p.parse().ok());
-            let port = port.ok_or_else(|| usage("connect takes `HOST:PORT`".to_owned()))?;
+            let port = port.ok_or_else(|| usage(format!("`{shown}` does not end in a port, 0 to 65535")))?;
             Ok(Object::Host { host: String::from_utf8_lossy(host).into_owned(), port })
         }
         Verb::Rename => {
-            let (from, to) = split("rename takes `FROM:TO`")?;
+            let wrong = format!("`{shown}` is one path: rename takes two, such as `{shown}:{shown}.old`");
+            let (from, to) = split(&wrong)?;
             Ok(Object::Move { from: resolve(from, environment)?, to: resolve(to, environment)? })
         }
         _ => Ok(Object::Path(resolve(bytes, environment)?)),
@@ -75,38 +83,154 @@ fn resolve(text: &[u8], environment: &Environment) -> Result<AbsPath, Failure> {
     files.resolve(asked.as_os_str().as_bytes(), true).map(|r| r.path).map_err(|e| wrong(&e))
 }
 
+/// Something of this machine that a session does not see, since the session has a folder of its own there.
+struct Absence {
+    path: AbsPath,
+    folder: AbsPath,
+}
+
+/// Whether what the action is done to is there outside and not inside; making it anew is another matter. Inside a
+/// session everything is as it is seen.
+fn absence(policy: &Policy, action: &Action) -> Option<Absence> {
+    let path = match &action.object {
+        _ if action.verb == Verb::Create || remit_hooks::socket::inside() => return None,
+        Object::Path(path) | Object::Move { from: path, .. } => path,
+        Object::Host { .. } => return None,
+    };
+    let folder = remit_session::hidden::hidden_by(policy, action.actor.agent.as_str(), path)?;
+    let there = std::fs::symlink_metadata(path.as_path()).is_ok();
+    (there && folder != *path).then(|| Absence { path: path.clone(), folder })
+}
+
+impl Absence {
+    /// What the rules allow fails all the same: the answer is the kernel's, that there is no such file.
+    fn tell(self, action: &Action, explanation: &mut Explanation) {
+        if explanation.decision.effect == Effect::Deny {
+            return;
+        }
+        let why =
+            format!("in a session `{}` is its own, and this file of the machine is not in it", self.folder);
+        let reason =
+            Reason { layer: Layer::System, effect: Effect::Deny, rule: None, why: Why::Unjudged(why.into()) };
+        explanation.decision.effect = Effect::Deny;
+        explanation.decision.reasons.retain(|other| other.layer != Layer::System);
+        explanation.decision.reasons.insert(0, reason.clone());
+        for (layer, answer) in &mut explanation.layers {
+            if *layer == Layer::System {
+                *answer = Some(reason.clone());
+            }
+        }
+        for rule in explanation.paths.iter_mut().flat_map(|paths| &mut paths.rules) {
+            if rule.fate == Fate::Decided {
+                rule.fate = Fate::Counted;
+            }
+        }
+        let access = match action.verb {
+            Verb::Read => "read",
+            Verb::Execute => "execute",
+            _ => "read-write",
+        };
+        let pattern = Pattern::of(&self.path).to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        explanation.remedy = Some(Remedy::Add {
+            list: format!("agents.{}.permissions", action.actor.agent),
+            lines: vec![format!("- {{path: \"{pattern}\", access: {access}}}")],
+        });
+    }
+}
+
 fn as_text(action: &Action, explanation: &Explanation) -> String {
     let effect = explanation.decision.effect;
     let style = style_of(effect);
-    let mut out = format!(
-        "{style}{effect}{style:#}  {} may {}{} {}\n\n",
-        action.actor.agent,
-        if effect == Effect::Deny { "not " } else { "" },
-        action.verb,
-        action.object
-    );
-    let mut rows = Vec::new();
-    for (layer, reason) in &explanation.layers {
-        let (effect, why) = match reason {
-            Some(reason) => (reason.effect.to_string(), reason.to_string()),
-            None => ("–".to_owned(), "no opinion".to_owned()),
-        };
-        rows.push(vec![format!("  {layer}"), effect, why]);
+    let (agent, verb) = (&action.actor.agent, action.verb);
+    let may = match effect {
+        Effect::Allow => "may",
+        Effect::Ask => "must ask before it may",
+        Effect::Deny => "may not",
+    };
+    let mut out = format!("{style}{effect}{style:#}  {agent} {may} {verb} {}\n", action.object);
+    let deciding = explanation.decision.deciding();
+    let indent = " ".repeat(effect.to_string().len() + 2);
+    let mut below = |text: &str| out.push_str(&format!("{indent}{text}\n"));
+    if let Some(reason) = deciding {
+        below(&words(reason));
     }
-    out.push_str(&report::table(&rows));
-    for paths in &explanation.paths {
-        out.push_str(&format!(
-            "\n{BOLD}rules for {}{BOLD:#} {DIM}(together: {}){DIM:#}\n",
-            paths.path, paths.access
-        ));
-        let rows: Vec<Vec<String>> =
-            paths.rules.iter().map(|fate| vec![format!("  {}", fate.rule), fate.fate.to_string()]).collect();
+    match &explanation.remedy {
+        None => {}
+        Some(Remedy::Nothing(_)) => {
+            let entry = deciding.and_then(|d| d.rule.as_ref()).map(|rule| format!(" ({})", rule.id));
+            below(&format!("nothing in remit.yaml changes that{}", entry.unwrap_or_default()));
+        }
+        Some(Remedy::Ask) => below("a person's answer changes that"),
+        Some(Remedy::Change(rule)) if deciding.and_then(|d| d.rule.as_ref()) == Some(rule) => {
+            below("to allow it, change that rule");
+        }
+        Some(Remedy::Change(rule)) => below(&format!("to allow it, change {rule}")),
+        Some(Remedy::Add { list, lines }) => {
+            below(&format!("to allow it, add to {list}:"));
+            lines.iter().for_each(|line| below(&format!("  {line}")));
+        }
+    }
+    out.push_str(&format!("\n{BOLD}layers{BOLD:#} {DIM}(–: no opinion){DIM:#}\n"));
+    let row = |(layer, reason): &(Layer, Option<Reason>)| {
+        let (effect, why) = match reason {
+            Some(reason) if Some(reason) == deciding => (reason.effect.to_string(), "decided".to_owned()),
+            Some(reason) => (reason.effect.to_string(), words(reason)),
+            None => return vec![format!("  {layer}"), "–".to_owned()],
+        };
+        vec![format!("  {layer}"), effect, why]
+    };
+    out.push_str(&report::table(&explanation.layers.iter().map(row).collect::<Vec<_>>()));
+    for paths in explanation.paths.iter().filter(|paths| says_more(paths, explanation)) {
+        let together = format!("{DIM}(together: {}){DIM:#}", paths.access);
+        out.push_str(&format!("\n{BOLD}rules for {}{BOLD:#} {together}\n", paths.path));
+        let rows: Vec<Vec<String>> = paths.rules.iter().map(|one| rule_row(one, paths)).collect();
         out.push_str(&if rows.is_empty() { "  none\n".to_owned() } else { report::table(&rows) });
     }
-    if let Some(remedy) = &explanation.remedy {
-        out.push_str(&format!("\n{BOLD}what would change it{BOLD:#}\n  {remedy}\n"));
-    }
     out
+}
+
+/// Whether the rules of a path say more than the reason did: one that decided alone, and none at all, do not.
+fn says_more(paths: &PathRules, explanation: &Explanation) -> bool {
+    let alone = match paths.rules.as_slice() {
+        [] => true,
+        [only] => only.fate == Fate::Decided,
+        _ => false,
+    };
+    !alone || explanation.paths.len() > 1
+}
+
+fn rule_row(one: &RuleFate, paths: &PathRules) -> Vec<String> {
+    let at = match &one.rule.place {
+        Some(place) => format!("  {}:{}", place.file, place.line),
+        None => format!("  {}", one.rule.id),
+    };
+    let fate = match &one.fate {
+        Fate::Decided => "decided".to_owned(),
+        Fate::Counted => "counts".to_owned(),
+        Fate::YieldsTo(rule) => format!("yields to the narrower `{}`", rule.text),
+        Fate::Capped(rule) => format!("capped by `{}`", rule.text),
+        Fate::Dead(rule) => format!("dead under `{}`", rule.text),
+        // What every session has speaks where nobody else does, the nearest path for all.
+        Fate::Unused if paths.rules.iter().any(|other| other.fate != Fate::Unused) => "not used".to_owned(),
+        Fate::Unused if paths.rules.iter().any(|other| reach(other) > reach(one)) => {
+            "yields to a nearer path".to_owned()
+        }
+        Fate::Unused => "does not grant it".to_owned(),
+    };
+    vec![at, format!("`{}`", one.rule.text), fate]
+}
+
+/// How long the path is that a rule of every session names; of those that cover one path, the longest is nearest.
+fn reach(one: &RuleFate) -> usize {
+    one.rule.text.rsplit_once(' ').map_or(0, |(path, _)| path.len())
+}
+
+/// A reason in words, with the id of a rule that stands in no file.
+fn words(reason: &Reason) -> String {
+    match (&reason.why, &reason.rule) {
+        (Why::Base(_), Some(rule)) => format!("{reason} ({})", rule.id),
+        _ => reason.to_string(),
+    }
 }
 
 fn as_json(action: &Action, explanation: &Explanation) -> serde_json::Value {

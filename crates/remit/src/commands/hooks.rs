@@ -1,6 +1,7 @@
 //! `remit hooks install|uninstall|status|test HOST`.
 
 use crate::cli::{HooksAction, HooksArgs, HooksTarget};
+use crate::failures::no_agent;
 use crate::report::{self, ERROR, Failure, OK, WAIT};
 use remit_core::{AbsPath, AgentName, Exit};
 use remit_hooks::install::{self, Backup, Removal, State};
@@ -42,7 +43,7 @@ struct Installation {
 
 impl Installation {
     fn find(target: &HooksTarget, environment: &Environment) -> Result<Self, Failure> {
-        let host: Host = target.host.parse().map_err(|e: String| Failure::new(Exit::NotFound, e))?;
+        let host: Host = target.host.parse().map_err(|_| unknown_host(&target.host))?;
         let workspace = Workspace::open(&environment.cwd, environment)?;
         let agent = agent(target, &workspace)?;
         let wrong =
@@ -201,6 +202,13 @@ impl Installation {
     }
 }
 
+fn unknown_host(name: &str) -> Failure {
+    let known: Vec<&str> = Host::ALL.into_iter().map(Host::word).collect();
+    let shown = remit_core::path::escape(name.as_bytes());
+    Failure::new(Exit::NotFound, format!("there are no hooks for a program `{shown}`"))
+        .hint(remit_config::hint(name, &known))
+}
+
 /// The agent that the host's sessions are: the one that was named, or the only one that could be meant.
 fn agent(target: &HooksTarget, workspace: &Workspace) -> Result<Option<AgentName>, Failure> {
     let agents = &workspace.source.agents;
@@ -211,9 +219,7 @@ fn agent(target: &HooksTarget, workspace: &Workspace) -> Result<Option<AgentName
     };
     let Some(name) = name else { return Ok(None) };
     if !agents.contains_key(&name) {
-        let known: Vec<&str> = agents.keys().map(String::as_str).collect();
-        let failure = Failure::new(Exit::NotFound, format!("the policy has no agent `{name}`"));
-        return Err(failure.hint(format!("it has: {}", known.join(", "))));
+        return Err(no_agent(&name, agents.keys().map(String::as_str)));
     }
     AgentName::new(&name)
         .map(Some)

@@ -2,6 +2,7 @@
 
 use crate::cli::{EffectName, LogArgs};
 use crate::report::{self, DIM, ERROR, Failure, style_of};
+use clap::ValueEnum;
 use remit_core::{Effect, Exit, Verb};
 use remit_ledger::{Event, Record};
 use remit_session::environment::Environment;
@@ -9,7 +10,8 @@ use remit_session::recorder::now;
 use remit_session::workspace::Workspace;
 use remit_store::{Entry, LedgerError, Piece, Reader};
 use serde_json::json;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::os::unix::ffi::OsStrExt;
 
 /// Shows the records that the filters let through.
 pub(crate) fn run(args: &LogArgs, environment: &Environment) -> Result<Exit, Failure> {
@@ -22,18 +24,21 @@ pub(crate) fn run(args: &LogArgs, environment: &Environment) -> Result<Exit, Fai
     }
     let reader = match Reader::lenient(&folder, 1) {
         Ok(reader) => reader,
-        // Nothing has been recorded yet.
-        Err(LedgerError::NoLedger(_)) => return Ok(Exit::Yes),
+        Err(LedgerError::NoLedger(_)) => {
+            report::talk(NOTHING);
+            return Ok(Exit::Yes);
+        }
         Err(error) => return Err(unread(&error)),
     };
     let mut last = VecDeque::new();
+    let mut seen = Seen::default();
     let mut next = 1;
     for piece in reader {
         let piece = piece.map_err(|e| unread(&e))?;
         if let Piece::Record(entry) | Piece::Unchained(entry) = &piece {
             next = entry.seq.saturating_add(1);
         }
-        if let Some(shown) = filter.shown(piece)? {
+        if let Some(shown) = filter.shown(piece, &mut seen)? {
             if args.lines > 0 && last.len() == args.lines {
                 last.pop_front();
             }
@@ -43,16 +48,95 @@ pub(crate) fn run(args: &LogArgs, environment: &Environment) -> Result<Exit, Fai
     for shown in &last {
         show(shown, args.json)?;
     }
+    // Who follows an empty ledger waits for its first record, and knows.
+    if last.is_empty() && (seen.records || !args.follow) {
+        report::talk(&seen.nothing(args));
+    }
     if args.follow {
-        let follow =
-            Reader::lenient(&folder, next).and_then(|r| r.follow(|| false)).map_err(|e| unread(&e))?;
-        for piece in follow {
-            if let Some(shown) = filter.shown(piece.map_err(|e| unread(&e))?)? {
+        let follow = Reader::lenient(&folder, next).and_then(|r| r.follow(report::reader_gone));
+        for piece in follow.map_err(|e| unread(&e))? {
+            if let Some(shown) = filter.shown(piece.map_err(|e| unread(&e))?, &mut seen)? {
                 show(&shown, args.json)?;
             }
         }
+        // It waits for more as long as somebody reads.
+        return Err(report::had_enough());
     }
     Ok(Exit::Yes)
+}
+
+const NOTHING: &str = "remit: nothing has been recorded here yet\n";
+
+/// How many sessions are named where the one that was asked for never was.
+const NAMED: usize = 3;
+
+/// Who has left records, for those who ask for somebody else.
+#[derive(Default)]
+struct Seen {
+    records: bool,
+    agents: BTreeSet<String>,
+    /// The last ones, the last of all at the end.
+    sessions: VecDeque<String>,
+    /// Whether the session that was asked for is among all.
+    session: bool,
+}
+
+impl Seen {
+    fn note(&mut self, record: &Record, filter: &Filter<'_>) {
+        self.records = true;
+        if let Some(agent) = record.agent.as_ref().filter(|a| !self.agents.contains(a.as_str())) {
+            self.agents.insert(agent.as_str().to_owned());
+        }
+        let Some(session) = record.session.as_ref().map(|s| s.as_str()) else { return };
+        self.session |= filter.is_session(session);
+        if self.sessions.back().is_none_or(|last| last != session) {
+            self.sessions.retain(|known| known != session);
+            self.sessions.push_back(session.to_owned());
+            if self.sessions.len() > NAMED {
+                self.sessions.pop_front();
+            }
+        }
+    }
+
+    /// The line that is said where no record is shown.
+    fn nothing(&self, args: &LogArgs) -> String {
+        if !self.records {
+            return NOTHING.to_owned();
+        }
+        let agent = args.agent.as_deref().filter(|name| !self.agents.contains(*name));
+        let agents: Vec<&str> = self.agents.iter().map(String::as_str).collect();
+        let mut line = format!("remit: no record matches `{}`", filters(args));
+        if let Some(agent) = agent {
+            line.push_str(&format!("; {}", remit_config::hint(agent, &agents)));
+        }
+        if args.session.is_some() && !self.session {
+            let last: Vec<&str> = self.sessions.iter().rev().map(String::as_str).collect();
+            line.push_str(&match last.as_slice() {
+                [] => "; there was no session yet".to_owned(),
+                last => format!("; the last sessions: {}", last.join(", ")),
+            });
+        }
+        line + "\n"
+    }
+}
+
+/// The filters as they were given.
+fn filters(args: &LogArgs) -> String {
+    let effect = args.effect.and_then(|e| e.to_possible_value()).map(|v| v.get_name().to_owned());
+    let path = args.path.as_ref().map(|path| path.as_os_str().as_bytes());
+    let given = [
+        ("agent", args.agent.as_deref().map(str::as_bytes)),
+        ("session", args.session.as_deref().map(str::as_bytes)),
+        ("call", args.call.as_deref().map(str::as_bytes)),
+        ("effect", effect.as_deref().map(str::as_bytes)),
+        ("verb", args.verb.as_deref().map(str::as_bytes)),
+        ("event", args.event.as_deref().map(str::as_bytes)),
+        ("path", path),
+        ("rule", args.rule.as_deref().map(str::as_bytes)),
+        ("since", args.since.as_deref().map(str::as_bytes)),
+    ];
+    let given = given.into_iter().filter_map(|(name, value)| Some((name, remit_core::path::escape(value?))));
+    given.map(|(name, value)| format!("--{name} {value}")).collect::<Vec<_>>().join(" ")
 }
 
 fn unread(error: &dyn std::error::Error) -> Failure {
@@ -95,7 +179,6 @@ impl<'a> Filter<'a> {
             event: event.transpose()?,
             path: match &args.path {
                 Some(path) => {
-                    use std::os::unix::ffi::OsStrExt;
                     let path = environment.cwd.join(path);
                     let base = remit_core::AbsPath::root();
                     let path = remit_core::AbsPath::lexical(&base, path.as_os_str().as_bytes());
@@ -107,13 +190,18 @@ impl<'a> Filter<'a> {
         })
     }
 
-    fn shown(&self, piece: Piece) -> Result<Option<Shown>, Failure> {
+    fn is_session(&self, id: &str) -> bool {
+        self.args.session.as_deref().is_none_or(|wanted| id.starts_with(wanted))
+    }
+
+    fn shown(&self, piece: Piece, seen: &mut Seen) -> Result<Option<Shown>, Failure> {
         let (entry, chained) = match piece {
             Piece::Record(entry) => (entry, true),
             Piece::Unchained(entry) => (entry, false),
             Piece::Damaged(damaged) => return Ok(Some(Shown::Damage(damaged.to_string()))),
         };
         let record = entry.decode().map_err(|e| unread(&e))?;
+        seen.note(&record, self);
         Ok(self.lets_through(&record).then(|| Shown::Record(entry, Box::new(record), chained)))
     }
 
@@ -126,11 +214,8 @@ impl<'a> Filter<'a> {
             })
         };
         is(&self.args.agent, record.agent.as_ref().map(|a| a.as_str()))
-            && self
-                .args
-                .session
-                .as_deref()
-                .is_none_or(|id| record.session.as_ref().is_some_and(|s| s.as_str().starts_with(id)))
+            && (self.args.session.is_none()
+                || record.session.as_ref().is_some_and(|s| self.is_session(s.as_str())))
             && is(&self.args.call, record.call.as_ref().map(|c| c.as_str()))
             && self.effect.is_none_or(|e| record.effect == Some(e))
             && self.verb.is_none_or(|v| record.verb == Some(v))

@@ -5,11 +5,12 @@ use crate::report::{self, DIM, Failure, WAIT};
 use remit_core::exit::by_signal;
 use remit_core::{AbsPath, Exit};
 use remit_hooks::{Command, Host, install::settings_json};
-use remit_sandbox::launch::{ChildExit, WindowSize};
+use remit_sandbox::launch::{ChildExit, LaunchError, WindowSize};
 use remit_sandbox::pty;
 use remit_session::choose::{Chosen, choose};
 use remit_session::environment::Environment;
-use remit_session::holder::{self, HookFile, INNER_REMIT, Session};
+use remit_session::holder::{self, HookFile, INNER_REMIT, RunError, Session};
+use remit_session::words::word;
 use remit_session::workspace::Workspace;
 use std::io::IsTerminal;
 
@@ -43,7 +44,8 @@ fn start(args: &RunArgs, environment: &Environment) -> Result<Session, Failure> 
     let workspace = Workspace::open(&environment.cwd, environment)?;
     let chosen = choose(&workspace, args.agent.as_deref(), &args.command)?;
     let hooks = if args.no_hooks { None } else { hook_file(&workspace, &chosen)? };
-    let session = holder::start(&workspace, &chosen, hooks.as_ref(), terminal_size())?;
+    let session = holder::start(&workspace, &chosen, hooks.as_ref(), terminal_size())
+        .map_err(|error| not_started(error, &chosen))?;
     if session.elsewhere {
         report::talk(&format!(
             "{WAIT}remit: {} may see nothing of this folder, so it starts in its own home{WAIT:#}\n",
@@ -51,6 +53,17 @@ fn start(args: &RunArgs, environment: &Environment) -> Result<Session, Failure> 
         ));
     }
     Ok(session)
+}
+
+/// A failure to start, with the question that tells whether it was the policy.
+fn not_started(error: RunError, chosen: &Chosen) -> Failure {
+    let program = matches!(error, RunError::Launch(LaunchError::Program { .. }));
+    let failure = Failure::from(error);
+    if !program {
+        return failure;
+    }
+    let path = word(&chosen.program.to_string_lossy());
+    failure.hint(format!("`remit explain {} execute {path}` says whether the agent may run it", chosen.agent))
 }
 
 /// A terminal of the session's own, if this is a terminal on both sides. One that does not know its size is a

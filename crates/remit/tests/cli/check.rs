@@ -69,6 +69,81 @@ fn errors_are_shown_where_they_stand() -> Result<()> {
 }
 
 #[test]
+fn what_is_wrong_is_told_at_once_in_the_order_of_the_file() -> Result<()> {
+    let env = empty()?;
+    let text = r#"version: "1.0"
+agents:
+  a:
+    base_workspace: absent
+    permissions:
+      - {path: "src/../x", access: read}
+      - {path: "src", access: rread}
+      - {path: "$HOME/x", access: read}
+  b:
+    rols: [x]
+    roles: [nobody]
+roles:
+  circle: {extends: [circle]}
+"#;
+    env.write(env.project().join("remit.yaml"), text)?;
+    let outcome = remit(&env, &["check", "--json"])?.ended(3)?;
+    let said: Value = serde_json::from_slice(&outcome.raw)?;
+    let found: Vec<String> = said["findings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|f| {
+            format!("{}:{} {}", f["place"]["line"], f["place"]["column"], f["code"].as_str().unwrap_or("?"))
+        })
+        .collect();
+    insta::assert_snapshot!(found.join("\n"), @"
+    4:21 base-workspace
+    6:21 dots-in-pattern
+    7:31 unknown-access
+    8:17 variable-in-pattern
+    10:5 unknown-key
+    11:13 unknown-name
+    13:22 role-cycle
+    ");
+    // `run` says the same.
+    let run = remit(&env, &["run", "a", "--", "/bin/true"])?.ended(125)?;
+    assert!(run.stderr.contains(&format!("`remit.yaml` has {} errors", found.len())), "{}", run.stderr);
+    Ok(())
+}
+
+#[test]
+fn what_only_the_disk_can_tell_does_not_hide_what_rules_say_of_one_another() -> Result<()> {
+    let env = empty()?;
+    let text = r#"version: "1.0"
+agents:
+  a:
+    base_workspace: absent
+    permissions:
+      - {path: "src", access: read}
+      - {path: "src", access: write}
+"#;
+    env.write(env.project().join("remit.yaml"), text)?;
+    let outcome = remit(&env, &["check"])?.ended(3)?;
+    for code in ["error[base-workspace]", "error[contradiction]"] {
+        assert!(outcome.stderr.contains(code), "{code}: {}", outcome.stderr);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_root_that_is_misspelt_is_told_and_not_that_it_is_missing() -> Result<()> {
+    let env = empty()?;
+    let text =
+        "version: \"1.0\"\nroot: worksapce\nagents: {a: {permissions: [{path: /srcs, access: read}]}}\n";
+    env.write(env.project().join("remit.yaml"), text)?;
+    env.write(env.project().join("srcs/x"), "")?;
+    let outcome = remit(&env, &["check"])?.ended(3)?;
+    assert!(outcome.stderr.contains("error[unknown-word]"), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with("remit.yaml: 1 error\n"), "{}", outcome.stderr);
+    Ok(())
+}
+
+#[test]
 fn dead_rules_and_tests_that_fail() -> Result<()> {
     let env = empty()?;
     let text = POLICY.replace("\"src/**\", access: all}", "\"secrets/a/**\", access: read}")

@@ -1,8 +1,10 @@
 //! `remit explain`: every layer, every rule that speaks, and the exit code.
 
 use crate::place::{POLICY, remit, transcript, workspace};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use test_support::TestEnv;
 
 #[test]
 fn what_a_rule_allows() -> Result<()> {
@@ -10,19 +12,18 @@ fn what_a_rule_allows() -> Result<()> {
     insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "write", "src/a.rs"]])?, @"
     $ remit explain default write src/a.rs
     allow  default may write [PROJECT]/src/a.rs
+           granted by rule `. all` (remit.yaml:7)
 
-      protected    –      no opinion
-      system       –      no opinion
-      client       –      no opinion
-      scope        –      no opinion
-      agent        allow  granted by rule `. all` (remit.yaml:7)
-      intent       –      no opinion
-      owned-scope  –      no opinion
-      freshness    –      no opinion
-      approval     –      no opinion
-
-    rules for [PROJECT]/src/a.rs (together: all)
-      `. all` (remit.yaml:7)  decided
+    layers (–: no opinion)
+      protected    –
+      system       –
+      client       –
+      scope        –
+      agent        allow  decided
+      intent       –
+      owned-scope  –
+      freshness    –
+      approval     –
     = 0
     ");
     Ok(())
@@ -34,46 +35,60 @@ fn what_a_rule_denies() -> Result<()> {
     insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "read", "secrets/key"]])?, @"
     $ remit explain default read secrets/key
     deny  default may not read [PROJECT]/secrets/key
+          the path is out of bounds by rule `secrets/** none` (remit.yaml:3)
+          to allow it, change that rule
 
-      protected    –     no opinion
-      system       deny  the path is out of bounds by rule `secrets/** none` (remit.yaml:3)
-      client       –     no opinion
-      scope        –     no opinion
-      agent        –     no opinion
-      intent       –     no opinion
-      owned-scope  –     no opinion
-      freshness    –     no opinion
-      approval     –     no opinion
+    layers (–: no opinion)
+      protected    –
+      system       deny  decided
+      client       –
+      scope        –
+      agent        –
+      intent       –
+      owned-scope  –
+      freshness    –
+      approval     –
 
     rules for [PROJECT]/secrets/key (together: none)
-      `secrets/** none` (remit.yaml:3)  decided
-      `. all` (remit.yaml:7)            dead under `secrets/** none` (remit.yaml:3)
-
-    what would change it
-      change `secrets/** none` (remit.yaml:3)
+      remit.yaml:3  `secrets/** none`  decided
+      remit.yaml:7  `. all`            dead under `secrets/** none`
     = 1
     ");
     insta::assert_snapshot!(transcript(&env, &[&["explain", "narrow", "write", "docs/guide.md"]])?, @r#"
     $ remit explain narrow write docs/guide.md
     deny  narrow may not write [PROJECT]/docs/guide.md
+          no rule covers it, and the default is to deny
+          to allow it, add to agents.narrow.permissions:
+            - {path: "[PROJECT]/docs/guide.md", access: write}
 
-      protected    –     no opinion
-      system       –     no opinion
-      client       –     no opinion
-      scope        –     no opinion
-      agent        deny  no rule covers it, and the default is to deny
-      intent       –     no opinion
-      owned-scope  –     no opinion
-      freshness    –     no opinion
-      approval     –     no opinion
-
-    rules for [PROJECT]/docs/guide.md (together: none)
-      none
-
-    what would change it
-      add to agents.narrow.permissions: - {path: "[PROJECT]/docs/guide.md", access: write}
+    layers (–: no opinion)
+      protected    –
+      system       –
+      client       –
+      scope        –
+      agent        deny  decided
+      intent       –
+      owned-scope  –
+      freshness    –
+      approval     –
     = 1
     "#);
+    Ok(())
+}
+
+#[test]
+fn what_every_session_has_and_what_of_it_is_a_secret() -> Result<()> {
+    let env = workspace()?;
+    let shadow = remit(&env, &["explain", "default", "read", "/etc/shadow"])?.ended(1)?;
+    for line in [
+        "  base.etc     `/etc read`         yields to a nearer path",
+        "  base.secret  `/etc/shadow none`  does not grant it",
+    ] {
+        assert!(shadow.stdout.lines().any(|said| said == line), "{}", shadow.stdout);
+    }
+    let program = remit(&env, &["explain", "default", "execute", "/usr/bin/env"])?.ended(0)?;
+    let second = program.stdout.lines().nth(1).context("a second line")?;
+    assert_eq!(second.trim_start(), "every session has it: system programs and libraries (base.usr)");
     Ok(())
 }
 
@@ -83,23 +98,23 @@ fn what_no_rule_can_grant() -> Result<()> {
     insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "write", ".git/hooks/pre-commit"]])?, @"
     $ remit explain default write .git/hooks/pre-commit
     deny  default may not write [PROJECT]/.git/hooks/pre-commit
+          what git runs by itself is protected, and no rule or grant lifts that
+          nothing in remit.yaml changes that (protected.git-hooks)
 
-      protected    deny   what git runs by itself is protected, and no rule or grant lifts that
-      system       –      no opinion
-      client       –      no opinion
-      scope        –      no opinion
+    layers (–: no opinion)
+      protected    deny   decided
+      system       –
+      client       –
+      scope        –
       agent        allow  granted by rule `. all` (remit.yaml:7)
-      intent       –      no opinion
-      owned-scope  –      no opinion
-      freshness    –      no opinion
-      approval     –      no opinion
+      intent       –
+      owned-scope  –
+      freshness    –
+      approval     –
 
     rules for [PROJECT]/.git/hooks/pre-commit (together: all)
-      `. all` (remit.yaml:7)                                  decided
-      `[PROJECT]/.git read-write` (base.git)  not used: a rule or a nearer base path speaks
-
-    what would change it
-      nothing: what git runs by itself is protected
+      remit.yaml:7  `. all`                                      decided
+      base.git      `[PROJECT]/.git read-write`  not used
     = 1
     ");
     Ok(())
@@ -111,26 +126,26 @@ fn a_rename_counts_at_both_ends() -> Result<()> {
     insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "rename", "src/a.rs:docs/a.rs"]])?, @"
     $ remit explain default rename src/a.rs:docs/a.rs
     deny  default may not rename [PROJECT]/src/a.rs -> [PROJECT]/docs/a.rs
+          not granted by rule `docs/** read` (remit.yaml:8)
+          to allow it, change that rule
 
-      protected    –     no opinion
-      system       –     no opinion
-      client       –     no opinion
-      scope        –     no opinion
-      agent        deny  not granted by rule `docs/** read` (remit.yaml:8)
-      intent       –     no opinion
-      owned-scope  –     no opinion
-      freshness    –     no opinion
-      approval     –     no opinion
+    layers (–: no opinion)
+      protected    –
+      system       –
+      client       –
+      scope        –
+      agent        deny  decided
+      intent       –
+      owned-scope  –
+      freshness    –
+      approval     –
 
     rules for [PROJECT]/src/a.rs (together: all)
-      `. all` (remit.yaml:7)  counted
+      remit.yaml:7  `. all`  counts
 
     rules for [PROJECT]/docs/a.rs (together: read)
-      `. all` (remit.yaml:7)         yields to the narrower `docs/** read` (remit.yaml:8)
-      `docs/** read` (remit.yaml:8)  decided
-
-    what would change it
-      change `docs/** read` (remit.yaml:8)
+      remit.yaml:7  `. all`         yields to the narrower `docs/** read`
+      remit.yaml:8  `docs/** read`  decided
     = 1
     ");
     Ok(())
@@ -144,25 +159,120 @@ fn what_a_person_must_be_asked() -> Result<()> {
     env.write(env.project().join("remit.yaml"), asks)?;
     insta::assert_snapshot!(transcript(&env, &[&["explain", "narrow", "write", "sub/x"]])?, @"
     $ remit explain narrow write sub/x
-    ask  narrow may write [PROJECT]/sub/x
+    ask  narrow must ask before it may write [PROJECT]/sub/x
+         no rule covers it, and the default is to ask
+         a person's answer changes that
 
-      protected    –    no opinion
-      system       –    no opinion
-      client       –    no opinion
-      scope        –    no opinion
-      agent        ask  no rule covers it, and the default is to ask
-      intent       –    no opinion
-      owned-scope  –    no opinion
-      freshness    –    no opinion
-      approval     –    no opinion
-
-    rules for [PROJECT]/sub/x (together: none)
-      none
-
-    what would change it
-      a person's answer
+    layers (–: no opinion)
+      protected    –
+      system       –
+      client       –
+      scope        –
+      agent        ask  decided
+      intent       –
+      owned-scope  –
+      freshness    –
+      approval     –
     = 8
     ");
+    Ok(())
+}
+
+/// A folder of the machine in whose place a session has its own: one in which the workspace does not lie.
+fn behind(env: &TestEnv) -> Result<tempfile::TempDir> {
+    let place = if env.root().starts_with("/var/tmp") { "/tmp" } else { "/var/tmp" };
+    let dir = tempfile::Builder::new().prefix("remit-").tempdir_in(place)?;
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755))?;
+    let tool = dir.path().join("tool");
+    std::fs::write(&tool, "#!/bin/sh\necho found\n")?;
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755))?;
+    Ok(dir)
+}
+
+#[test]
+fn what_lies_behind_a_folder_of_the_sessions_own_is_not_there() -> Result<()> {
+    let env = workspace()?;
+    let dir = behind(&env)?;
+    let tool = dir.path().join("tool").display().to_string();
+    let mut path = env.vars().into_iter().find(|(name, _)| *name == "PATH").context("a PATH")?.1;
+    path.push(":");
+    path.push(dir.path());
+    let with = |args: &[&str]| env.run(env.remit(args)?.env("PATH", &path));
+    let with_rule = |rule: String| {
+        let text = POLICY.replacen("  narrow:", &format!("      - {rule}\n  narrow:"), 1);
+        env.write(env.project().join("remit.yaml"), text)
+    };
+    // A folder of PATH, a rule for everything: neither shows it.
+    for rule in ["{path: sub, access: all}", "{path: /, access: execute}"] {
+        with_rule(rule.to_owned())?;
+        for verb in ["read", "execute"] {
+            let outcome = with(&["explain", "default", verb, &tool])?.ended(1)?;
+            let first = format!("deny  default may not {verb} {tool}\n      in a session `");
+            assert!(outcome.stdout.starts_with(&first), "{rule}: {}", outcome.stdout);
+            assert!(
+                outcome.stdout.contains(&format!("- {{path: \"{tool}\", access: {verb}}}")),
+                "{}",
+                outcome.stdout
+            );
+        }
+        let outcome = with(&["run", "--", "/bin/sh", "-c", "tool"])?;
+        assert_eq!(outcome.code, 127, "{rule}: {}{}", outcome.stdout, outcome.stderr);
+        let outcome = with(&["explain", "default", "execute", &tool, "--json"])?.ended(1)?;
+        let said: Value = serde_json::from_slice(&outcome.raw)?;
+        assert_eq!((&said["effect"], &said["layers"][1]["effect"]), (&"deny".into(), &"deny".into()));
+    }
+    // What is not there outside can be the session's own.
+    with_rule("{path: sub, access: all}".to_owned())?;
+    with(&["explain", "default", "write", &format!("{}-not", dir.path().display())])?.ended(0)?;
+    // A rule that names it shows it.
+    with_rule(format!("{{path: \"{tool}\", access: execute}}"))?;
+    with(&["explain", "default", "execute", &tool])?.ended(0)?;
+    assert_eq!(with(&["run", "--", "/bin/sh", "-c", &tool])?.ended(0)?.stdout, "found\n");
+    Ok(())
+}
+
+#[test]
+fn what_is_asked_wrongly_is_answered_with_an_example() -> Result<()> {
+    let env = workspace()?;
+    insta::assert_snapshot!(transcript(&env, &[
+        &["explain", "defualt", "read", "x"],
+        &["explain", "default", "connect", "example.com"],
+        &["explain", "default", "connect", "example.com:port"],
+        &["explain", "default", "rename", "src/a.rs"],
+    ])?, @"
+    $ remit explain defualt read x
+    2> error: the policy has no agent `defualt`
+    2> hint: did you mean `default`? known here: `default`, `narrow`
+    = 6
+    $ remit explain default connect example.com
+    2> error: `example.com` has no port: connect takes a host and a port, such as `example.com:443`
+    = 2
+    $ remit explain default connect example.com:port
+    2> error: `example.com:port` does not end in a port, 0 to 65535
+    = 2
+    $ remit explain default rename src/a.rs
+    2> error: `src/a.rs` is one path: rename takes two, such as `src/a.rs:src/a.rs.old`
+    = 2
+    ");
+    Ok(())
+}
+
+#[test]
+fn no_line_of_an_answer_is_longer_than_a_terminal_is_wide() -> Result<()> {
+    let env = workspace()?;
+    for args in [
+        ["write", "src/a.rs"],
+        ["write", "docs/guide.md"],
+        ["read", "secrets/key"],
+        ["write", ".git/hooks/h"],
+    ] {
+        let outcome = remit(&env, &[&["explain", "default"], &args[..]].concat())?;
+        // Where the scratch folder lies is not ours to say.
+        let longer = env.project().as_os_str().len().saturating_sub(25);
+        for line in String::from_utf8(outcome.raw)?.lines() {
+            assert!(line.chars().count() <= 80 + longer, "{line}");
+        }
+    }
     Ok(())
 }
 

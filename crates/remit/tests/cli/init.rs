@@ -68,23 +68,23 @@ fn an_empty_folder_gets_a_policy_that_checks_clean() -> Result<()> {
     = 0
     $ remit explain default read .env
     deny  default may not read [PROJECT]/.env
+          the path is out of bounds by rule `**/.env none` (remit.yaml:14)
+          to allow it, change that rule
 
-      protected    –     no opinion
-      system       deny  the path is out of bounds by rule `**/.env none` (remit.yaml:14)
-      client       –     no opinion
-      scope        –     no opinion
-      agent        –     no opinion
-      intent       –     no opinion
-      owned-scope  –     no opinion
-      freshness    –     no opinion
-      approval     –     no opinion
+    layers (–: no opinion)
+      protected    –
+      system       deny  decided
+      client       –
+      scope        –
+      agent        –
+      intent       –
+      owned-scope  –
+      freshness    –
+      approval     –
 
     rules for [PROJECT]/.env (together: none)
-      `**/.env none` (remit.yaml:14)  decided
-      `. all` (remit.yaml:30)         dead under `**/.env none` (remit.yaml:14)
-
-    what would change it
-      change `**/.env none` (remit.yaml:14)
+      remit.yaml:14  `**/.env none`  decided
+      remit.yaml:30  `. all`         dead under `**/.env none`
     = 1
     ");
     Ok(())

@@ -94,6 +94,7 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
          6 [CLOCK]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
     = 0
     $ remit log --path doc
+    2> remit: no record matches `--path doc`
     = 0
     ");
     insta::assert_snapshot!(transcript(&env, &[
@@ -127,6 +128,7 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
                      not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --effect deny --agent narrow
+    2> remit: no record matches `--agent narrow --effect deny`
     = 0
     ");
     Ok(())
@@ -284,6 +286,59 @@ fn following_shows_what_comes_and_ends_when_told() -> Result<()> {
     rustix::process::kill_process(pid, rustix::process::Signal::INT)?;
     assert!(!following.child.wait()?.success());
     assert!(following.lines.recv_timeout(Duration::from_secs(60)).is_err(), "more than two lines");
+    Ok(())
+}
+
+#[test]
+fn following_ends_with_its_reader_although_nothing_more_is_written() -> Result<()> {
+    let env = workspace()?;
+    let follow = |rest: &str| {
+        let line = format!("{} log -f | {rest}", env!("CARGO_BIN_EXE_remit"));
+        env.run(env.command("/bin/sh")?.args(["-c", &line]))?.ended(0)
+    };
+    // There is not even a ledger yet.
+    assert_eq!(follow("true")?.stderr, "");
+    remit(&env, &["run", "--", "/bin/true"])?.ended(0)?;
+    let outcome = follow("head -n 1")?;
+    assert!(outcome.stdout.contains("session-start"), "{}", outcome.stdout);
+    assert_eq!((outcome.stdout.lines().count(), outcome.stderr.as_str()), (1, ""));
+    Ok(())
+}
+
+#[test]
+fn a_filter_that_lets_nothing_through_is_named_and_so_are_those_who_could_be_meant() -> Result<()> {
+    let env = workspace()?;
+    insta::assert_snapshot!(transcript(&env, &[&["log"], &["log", "--agent", "narrow"]])?, @"
+    $ remit log
+    2> remit: nothing has been recorded here yet
+    = 0
+    $ remit log --agent narrow
+    2> remit: nothing has been recorded here yet
+    = 0
+    ");
+    let env = recorded()?;
+    insta::assert_snapshot!(transcript(&env, &[
+        &["log", "--agent", "narow"],
+        &["log", "--session", "no-such", "--effect", "deny"],
+        &["log", "--agent", "narrow", "--verb", "rename", "--path", "src", "--since", "2020-01-01T00:00:00Z"],
+    ])?, @"
+    $ remit log --agent narow
+    2> remit: no record matches `--agent narow`; did you mean `narrow`? known here: `default`, `narrow`
+    = 0
+    $ remit log --session no-such --effect deny
+    2> remit: no record matches `--session no-such --effect deny`; the last sessions: theirs, [UUID], [UUID]
+    = 0
+    $ remit log --agent narrow --verb rename --path src --since 2020-01-01T00:00:00Z
+    2> remit: no record matches `--agent narrow --verb rename --path src --since [TIME]`
+    = 0
+    ");
+    let outcome = remit(&env, &["log", "--json", "--call", "a\u{1b}b"])?.ended(0)?;
+    assert_eq!(outcome.stdout, "");
+    assert_eq!(outcome.stderr, "remit: no record matches `--call a\\x1bb`\n");
+    // Who follows is told, too, and waits.
+    let line = format!("{} log -f --agent nobody 2>&1 | head -n 1", env!("CARGO_BIN_EXE_remit"));
+    let outcome = env.run(env.command("/bin/sh")?.args(["-c", &line]))?.ended(0)?;
+    assert!(outcome.stdout.contains("`--agent nobody`"), "{}", outcome.stdout);
     Ok(())
 }
 

@@ -9,4 +9,5 @@ mod log;
 mod manners;
 mod place;
 mod reference;
+mod state;
 mod verify;

@@ -20,9 +20,10 @@ fn files_below(folder: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// No socket, no home, no note of placeholders.
+/// No socket and no folder for one, no home, no note of placeholders.
 fn nothing_is_left(env: &TestEnv) -> Result<()> {
     assert_eq!(files_below(&env.root().join("run"))?, Vec::<String>::new());
+    assert_eq!(std::fs::read_dir(env.root().join("run/remit"))?.count(), 0, "a folder for sockets was left");
     assert_eq!(std::fs::read_dir(state(env)?.join("homes"))?.count(), 0, "a home was left");
     let placeholders = std::fs::read(state(env)?.join("placeholders.json")).unwrap_or_default();
     assert_eq!(String::from_utf8_lossy(&placeholders), "", "a placeholder is still noted");

@@ -70,6 +70,8 @@ pub fn checkpoint(
     ledger.sync()?;
     let seq = head.next.saturating_sub(1);
     match last {
+        // Of two sessions that end at once, the first to get here signs the last record of both, and nothing
+        // is left for the second: a checkpoint vouches for records, not for sessions.
         Some(last) if (last.statement.seq, last.statement.head) == (seq, head.hash) => Ok(last),
         _ => {
             // A number is never used twice, so that those that are gone leave a gap.

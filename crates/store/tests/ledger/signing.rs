@@ -123,6 +123,22 @@ fn writers_that_take_turns_read_on_from_each_other_and_lose_no_checkpoint() {
 }
 
 #[test]
+fn one_checkpoint_vouches_for_two_sessions_that_ended_at_once() {
+    let scene = Scene::filled(0, u64::MAX);
+    let keys = Keys::load_or_create(&scene.keys()).unwrap();
+    let sessions = [scene.open(), scene.open()];
+    for session in &sessions {
+        session.append(b"{\"event\":\"session-end\"}").unwrap();
+    }
+    let made: Vec<_> =
+        sessions.iter().map(|one| checkpoint(one, &keys, time(), &scene.anchor()).unwrap()).collect();
+    assert_eq!(made[0], made[1], "the second found nothing that was not signed");
+    assert_eq!(made[0].statement.seq, 2, "both ends are below it");
+    let report = verify(&scene.path(), &[keys.verifying()], Some(&scene.anchor())).unwrap();
+    assert!(report.is_clean() && report.checkpoints.ok == 1, "{report:#?}");
+}
+
+#[test]
 fn an_empty_ledger_can_be_signed() {
     let scene = Scene::filled(0, u64::MAX);
     let keys = Keys::load_or_create(&scene.keys()).unwrap();
