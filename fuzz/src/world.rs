@@ -26,6 +26,7 @@ pub(crate) fn world() -> World {
             path: path("/w/obeyed"),
             id: "protected.x".into(),
             words: "x".into(),
+            link: None,
         }],
         git_dirs: vec![path("/w/odd.git")],
         linked: None,

@@ -18,6 +18,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+/// As many links as the kernel follows.
+const LINKS: u8 = 40;
 /// As deep as git itself follows includes.
 const DEPTH: u8 = 10;
 /// More worktrees, submodules or files than this are an error, never left out.
@@ -118,7 +120,7 @@ impl Search<'_> {
         for dir in [&checkout.git_dir, &checkout.common_dir] {
             self.found
                 .git_dirs
-                .extend(Some(resolved(dir)).filter(|dir| !is_git(dir)).as_deref().and_then(named));
+                .extend(Some(resolved(dir)?).filter(|dir| !is_git(dir)).as_deref().and_then(named));
         }
         let trees = self.trees.clone();
         let mut files = vec![checkout.common_dir.join("config"), checkout.common_dir.join("config.worktree")];
@@ -142,7 +144,7 @@ impl Search<'_> {
                 if setting.is("core", "worktree")
                     && let Some(value) = &setting.value
                 {
-                    trees.insert(resolved(&dir.join(OsStr::from_bytes(value))));
+                    trees.insert(resolved(&dir.join(OsStr::from_bytes(value)))?);
                 }
             }
             for file in ["config", "config.worktree"] {
@@ -163,7 +165,7 @@ impl Search<'_> {
 
     fn file(&mut self, file: &Path, tree: &Path, depth: u8) -> io::Result<()> {
         // A link is followed: who may write its target writes what git reads.
-        let real = resolved(file);
+        let real = resolved(file)?;
         if depth > DEPTH || !self.seen.insert((real.clone(), tree.to_owned())) || is_device(&real) {
             return Ok(());
         }
@@ -206,7 +208,7 @@ impl Search<'_> {
     }
 
     fn hooks(&mut self, folder: &Path, tree: &Path) -> io::Result<()> {
-        let real = resolved(folder);
+        let real = resolved(folder)?;
         if is_device(&real) {
             // `/dev/null` is the usual word for: no hooks.
             return Ok(());
@@ -230,7 +232,7 @@ impl Search<'_> {
         let cut = |b: &u8| b.is_ascii_whitespace() || b"\"'`;|&()<>=!".contains(b);
         for word in command.split(cut).filter(|word| !word.is_empty() && !word.starts_with(b"%")) {
             let path = self.at(tree, word);
-            let real = resolved(&path);
+            let real = resolved(&path)?;
             let counts = match fs::metadata(&real) {
                 Ok(seen) => seen.is_file(),
                 Err(_) => word.contains(&b'/') && real.starts_with(tree) && tree != Path::new("/"),
@@ -281,26 +283,48 @@ const HOOKS: [&str; 29] = [
     "query-watchman",
 ];
 
-/// The path without links, as far as it exists and may be looked at; the rest as it is written.
-fn resolved(path: &Path) -> PathBuf {
-    let mut rest = PathBuf::new();
-    let mut at = path;
-    loop {
-        if let Ok(real) = fs::canonicalize(at) {
-            return if rest.as_os_str().is_empty() { real } else { lexical(&real.join(rest)) };
-        }
-        // A link that leads nowhere yet leads somewhere all the same.
-        let target = fs::read_link(at).ok().zip(at.parent()).map(|(target, folder)| folder.join(target));
-        let name = at.components().next_back().map(|last| Path::new(last.as_os_str()).to_owned());
-        match (target, name, at.parent()) {
-            (Some(target), _, _) => return lexical(&target.join(rest)),
-            (None, Some(name), Some(parent)) => {
-                rest = if rest.as_os_str().is_empty() { name } else { name.join(rest) };
-                at = parent;
+/// The path without links, as far as it exists; the rest as it is written.
+///
+/// # Errors
+/// What keeps it from being looked at, with the path: where it leads is then not known.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..=LINKS {
+        let mut rest = PathBuf::new();
+        let mut at = path.as_path();
+        let next = loop {
+            match fs::canonicalize(at) {
+                Ok(real) => return Ok(lexical(&joined(real, &rest))),
+                Err(error) if !is_absence(&error) => return Err(read::told(at, error)),
+                Err(_) => {}
             }
-            _ => return lexical(path),
-        }
+            // A link that leads nowhere yet leads somewhere all the same.
+            match (fs::read_link(at), at.parent()) {
+                (Ok(target), Some(folder)) => break joined(folder.join(target), &rest),
+                (Err(error), _) if !is_absence(&error) && error.kind() != io::ErrorKind::InvalidInput => {
+                    return Err(read::told(at, error));
+                }
+                _ => {}
+            }
+            let name = at.components().next_back().map(|last| Path::new(last.as_os_str()).to_owned());
+            let (Some(name), Some(parent)) = (name, at.parent()) else { return Ok(lexical(&path)) };
+            rest = joined(name, &rest);
+            at = parent;
+        };
+        path = next;
     }
+    Err(read::told(&path, rustix::io::Errno::LOOP.into()))
+}
+
+/// Without the slash that an empty rest would leave.
+fn joined(path: PathBuf, rest: &Path) -> PathBuf {
+    if rest.as_os_str().is_empty() { path } else { path.join(rest) }
+}
+
+/// Whether an error says that nothing has the name, or could have it.
+fn is_absence(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename | InvalidInput)
 }
 
 fn lexical(path: &Path) -> PathBuf {
@@ -333,12 +357,20 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
         Err(error) => return Err(read::told(folder, error)),
     };
     let paths: io::Result<Vec<PathBuf>> = found.take(MOST + 1).map(|entry| Ok(entry?.path())).collect();
-    let mut paths = paths.map_err(|error| read::told(folder, error))?;
+    let paths = paths.map_err(|error| read::told(folder, error))?;
     if paths.len() > MOST {
         return Err(too_many(folder));
     }
-    paths.retain(|path| fs::symlink_metadata(path).is_ok_and(|seen| seen.is_dir()));
-    Ok(paths)
+    let mut folders = Vec::new();
+    for path in paths {
+        match fs::symlink_metadata(&path) {
+            Ok(seen) if seen.is_dir() => folders.push(path),
+            Ok(_) => {}
+            Err(error) if is_absence(&error) => {}
+            Err(error) => return Err(read::told(&path, error)),
+        }
+    }
+    Ok(folders)
 }
 
 fn too_many(path: &Path) -> io::Error {

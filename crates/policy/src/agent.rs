@@ -35,6 +35,8 @@ pub struct AgentPolicy {
     git: Option<(AbsPath, Access)>,
     /// Files that may be written and are no folders, by their path.
     siblings: BTreeMap<Box<[u8]>, AbsPath>,
+    /// Single paths of a person's rules that give less than what holds around them, in order.
+    narrowed: Vec<(AbsPath, Arc<Rule>, Layer)>,
 }
 
 /// What answered.
@@ -70,8 +72,15 @@ impl AgentPolicy {
             points.push(base_point(&base.path, base.access, &base.id));
         }
         let rules = Rules::new(&points, &world.workspace, &words);
-        let mut agent =
-            AgentPolicy { rules, points, ceiling, fallback, git: None, siblings: BTreeMap::new() };
+        let mut agent = AgentPolicy {
+            rules,
+            points,
+            ceiling,
+            fallback,
+            git: None,
+            siblings: BTreeMap::new(),
+            narrowed: Vec::new(),
+        };
         if let Some((git, access)) = agent.git_of_the_work_tree(world) {
             // The longest base path wins, so this one must not offer less than those above it.
             let above = agent.rules.base(&agent.rules.hits(&git)).map_or(Access::NONE, |base| base.access);
@@ -91,7 +100,48 @@ impl AgentPolicy {
             .filter(|path| world.single_files.contains(*path) && agent.access(path).has(Access::WRITE))
             .map(|path| (Box::from(path.as_bytes()), path.clone()))
             .collect();
+        agent.narrowed = agent.narrowings();
         agent
+    }
+
+    fn narrowings(&self) -> Vec<(AbsPath, Arc<Rule>, Layer)> {
+        let people = self.points.iter().filter(|point| point.scope != Scope::Base);
+        let mut narrowed: Vec<_> = people
+            .filter_map(|point| Some((point.pattern.literal()?, point)))
+            .filter(|(path, _)| {
+                path.parent().is_some_and(|around| !self.access(path).has(self.access(&around)))
+            })
+            .map(|(path, point)| (path.clone(), Arc::clone(&point.rule), point.scope.layer()))
+            .collect();
+        narrowed.sort_by(|one, other| one.0.as_bytes().cmp(other.0.as_bytes()));
+        narrowed
+    }
+
+    /// The reason to refuse another name, or a link, on the way to a path at which access ends or narrows: what a
+    /// person puts there later would lie where less is held.
+    pub(crate) fn on_the_way(&self, path: &AbsPath) -> Option<Reason> {
+        let folder = [path.as_bytes().strip_suffix(b"/").unwrap_or(path.as_bytes()), b"/"].concat();
+        let at = self.narrowed.partition_point(|(narrowed, ..)| narrowed.as_bytes() < folder.as_slice());
+        let (_, rule, layer) =
+            self.narrowed.get(at).filter(|(narrowed, ..)| narrowed.as_bytes().starts_with(&folder))?;
+        let why = format!("only a new folder may take a name on the way to what the rule {rule} speaks of");
+        Some(denied(*layer, Some(rule), Why::Unjudged(why.into())))
+    }
+
+    /// Whether it is a file that may be written by a rule of its own: nothing but a plain file may take its name.
+    pub fn is_single_file(&self, path: &AbsPath) -> bool {
+        self.siblings.contains_key(path.as_bytes())
+    }
+
+    /// Whether a person's rule names the path itself, or one below it.
+    pub fn names_below(&self, path: &AbsPath) -> bool {
+        let people = self.points.iter().filter(|point| point.scope != Scope::Base);
+        people.filter_map(|point| point.pattern.literal()).any(|named| path.covers(named))
+    }
+
+    /// Whether access ends or narrows at some path below.
+    pub fn narrows_below(&self, path: &AbsPath) -> bool {
+        self.on_the_way(path).is_some()
     }
 
     /// What may be done with a path without asking anybody: the path rules alone, with base, `none`, ceiling

@@ -38,9 +38,15 @@ fn by_rules(policy: &Policy, action: &Action) -> Reason {
     let Some(agent) = policy.agent(action.actor.agent.as_str()) else {
         return Reason { layer: Layer::Agent, effect: Effect::Deny, rule: None, why: Why::UnknownAgent };
     };
+    let kept = |reason: Reason, ends: &[&AbsPath]| match (reason.effect, action.verb) {
+        (Effect::Allow | Effect::Ask, Verb::Rename) => {
+            ends.iter().find_map(|path| agent.on_the_way(path)).unwrap_or(reason)
+        }
+        _ => reason,
+    };
     match (need(action.verb), &action.object) {
-        (Some(need), Object::Path(path)) => on_path(agent, need, path),
-        (Some(need), Object::Move { from, to }) => on_both(agent, need, from, to),
+        (Some(need), Object::Path(path)) => kept(on_path(agent, need, path), &[path]),
+        (Some(need), Object::Move { from, to }) => kept(on_both(agent, need, from, to), &[from, to]),
         (None, Object::Host { .. }) => unjudged(Effect::Allow, &policy.words.network),
         _ => unjudged(Effect::Deny, &policy.words.mismatch),
     }

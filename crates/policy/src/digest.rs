@@ -158,7 +158,7 @@ fields! {
     TestSource { agent, verb, path, expect };
     PolicySource { root, default_policy, allow_insecure_default, base, intents, sandbox, global_rules, roles, agents, approvals, audit, tests } but file;
     BaseRule { path, access } but id, why;
-    ProtectedPath { path } but id, words;
+    ProtectedPath { path } but id, words, link;
     LinkedTree { common, written };
     World { workspace, home, base, sealed, protected, git_dirs, linked, private, single_files };
 }

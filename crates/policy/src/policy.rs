@@ -3,7 +3,7 @@
 use crate::agent::AgentPolicy;
 use crate::protected::Protected;
 use crate::{PolicySource, World};
-use remit_core::{Diagnostic, Digest};
+use remit_core::{AbsPath, Diagnostic, Digest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -61,6 +61,17 @@ impl Policy {
     /// The compiled rules of an agent; none if the policy does not name it.
     pub fn agent(&self, name: &str) -> Option<&AgentPolicy> {
         self.agents.get(name)
+    }
+
+    /// Whether what lies at or below a folder is held by its exact path: rules of a person that name it, what is
+    /// protected by this machine's settings or by way of a link, the workspace. Such a folder must stay one that a
+    /// launch can look through.
+    pub fn leans_on(&self, folder: &AbsPath) -> bool {
+        folder.covers(&self.world.workspace)
+            || self.world.protected.iter().any(|one| {
+                folder.covers(&one.path) || one.link.as_ref().is_some_and(|link| folder.covers(link))
+            })
+            || self.agents.values().any(|agent| agent.names_below(folder))
     }
 
     /// What the document says, for settings that are not judgements: base, intents, sandbox, audit, CLIs.

@@ -207,7 +207,7 @@ impl Protected {
 }
 
 /// Whether a folder of this name is a git folder: `.git`, or `name.git` as bare repositories are called.
-fn is_git(name: &[u8]) -> bool {
+pub(crate) fn is_git(name: &[u8]) -> bool {
     name.len()
         .checked_sub(4)
         .and_then(|at| name.get(at..))
@@ -215,14 +215,14 @@ fn is_git(name: &[u8]) -> bool {
 }
 
 /// The first component, and what follows it.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().position(|byte| *byte == b'/');
     let parts = slash.and_then(|at| Some((path.get(..at)?, path.get(at.saturating_add(1)..)?)));
     parts.unwrap_or((path, b""))
 }
 
 /// What of `path` lies below `folder`, letter case aside: a file system that folds case must not open a hole.
-fn below<'a>(folder: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn below<'a>(folder: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
     if folder == b"/" {
         return path.get(1..);
     }

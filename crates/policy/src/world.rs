@@ -28,6 +28,8 @@ pub struct ProtectedPath {
     pub id: Arc<str>,
     /// What it is, in a few words: `what git runs by itself`.
     pub words: Arc<str>,
+    /// The symbolic link with a protected name that leads here, if that is why.
+    pub link: Option<AbsPath>,
 }
 
 /// The records of a linked worktree, which lie in the main checkout's git folder. They go with the work tree:

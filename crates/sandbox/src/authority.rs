@@ -22,6 +22,10 @@ pub struct Operation<'a> {
     pub exists: bool,
     /// Whether what it has, or will have, is a folder.
     pub is_dir: bool,
+    /// Whether it is, or will be, a regular file.
+    pub is_file: bool,
+    /// Whether its owner could not list or enter the folder any more.
+    pub closes: bool,
     /// For the move of a folder: an entry below either end that may not change. Such a move is refused
     /// whatever the ruling says; it is put before the judge so that it is recorded with its reason.
     pub below: Option<&'a AbsPath>,

@@ -16,15 +16,19 @@ use std::path::{Path, PathBuf};
 
 /// The permission bits by which a placeholder is known; a folder that somebody made his own has others.
 const MARK: u32 = 0o1700;
+/// The same for a folder that only leads to one: it is seen in the session, and may come into use.
+const LEADS: u32 = 0o1751;
+/// What such a folder gets when it has come into use.
+const USED: u32 = 0o755;
 
-/// Whether this is an unused placeholder.
+/// Whether this is a placeholder.
 pub(crate) fn is_one(stat: &Stat) -> bool {
-    stat.kind == Kind::Folder && stat.mode == MARK
+    stat.kind == Kind::Folder && [MARK, LEADS].contains(&stat.mode)
 }
 
 /// Whether a file of this type and mode bears the mark of a placeholder.
 pub(crate) fn is_marked(mode: u32) -> bool {
-    FileType::from_raw_mode(mode) == FileType::Directory && mode & 0o7777 == MARK
+    FileType::from_raw_mode(mode) == FileType::Directory && [MARK, LEADS].contains(&(mode & 0o7777))
 }
 
 /// Why placeholders cannot be kept.
@@ -80,9 +84,10 @@ pub fn hold(record: &Path, paths: &[AbsPath]) -> Result<Holding, PlaceholderErro
     let all: Vec<Claim> = known.iter().filter(|c| left.contains(&c.path)).chain(&claims).cloned().collect();
     write(record, &all)?;
     for path in paths {
-        make(path)?;
+        let leads = paths.iter().any(|other| other != path && path.covers(other));
+        make(path, if leads { LEADS } else { MARK })?;
     }
-    left.into_iter().for_each(remove);
+    left.into_iter().rev().for_each(remove);
     write(record, &claims)?;
     Ok(holding)
 }
@@ -108,7 +113,7 @@ impl Holding {
             }
         }
         claims.retain(alive);
-        unclaimed(&known, &claims).into_iter().for_each(remove);
+        unclaimed(&known, &claims).into_iter().rev().for_each(remove);
         write(&self.record, &claims)
     }
 }
@@ -124,10 +129,10 @@ fn unclaimed<'a>(known: &'a [Claim], claims: &[Claim]) -> BTreeSet<&'a AbsPath> 
     known.iter().map(|c| &c.path).filter(|path| !claims.iter().any(|c| c.path == **path)).collect()
 }
 
-fn make(path: &AbsPath) -> Result<(), PlaceholderError> {
+fn make(path: &AbsPath, bits: u32) -> Result<(), PlaceholderError> {
     let failed = |error| PlaceholderError::Make { path: path.clone(), error };
-    match fs::mkdir(path.as_path(), Mode::from_raw_mode(MARK)) {
-        Ok(()) => mark(path).map_err(failed),
+    match fs::mkdir(path.as_path(), Mode::from_raw_mode(bits)) {
+        Ok(()) => mark(path, bits).map_err(failed),
         Err(Errno::EXIST) => Ok(()),
         Err(error) => Err(failed(error)),
     }
@@ -135,7 +140,7 @@ fn make(path: &AbsPath) -> Result<(), PlaceholderError> {
 
 /// Gives a folder that has just been made the bits that the mode mask has taken. By descriptor: what has the name
 /// by now may be another's.
-fn mark(path: &AbsPath) -> Result<(), Errno> {
+fn mark(path: &AbsPath, bits: u32) -> Result<(), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = match fs::open(path.as_path(), flags, Mode::empty()) {
         // With such a mask its owner cannot read it; then it is no placeholder that a later launch would know.
@@ -143,21 +148,31 @@ fn mark(path: &AbsPath) -> Result<(), Errno> {
         other => other?,
     };
     let stat = fs::fstat(&folder)?;
-    let made = stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7777 & !MARK == 0;
+    let made = stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7777 & !bits == 0;
     match (is_marked(stat.st_mode), made) {
+        (_, true) => fs::fchmod(&folder, Mode::from_raw_mode(bits)),
         (true, _) => Ok(()),
-        (false, true) => fs::fchmod(&folder, Mode::from_raw_mode(MARK)),
         (false, false) => Err(Errno::BUSY),
     }
 }
 
-/// Removes an unused placeholder. What is not one, or has content, is somebody's own by now and stays.
+/// Removes an unused placeholder. What is not one, or has content, is somebody's own by now and stays; it loses the
+/// mark, so that it may be moved and changed again.
 fn remove(path: &AbsPath) {
     let Ok(stat) = fs::lstat(path.as_path()) else { return };
-    if is_marked(stat.st_mode) {
-        match fs::rmdir(path.as_path()) {
-            Ok(()) | Err(_) => {}
-        }
+    if !is_marked(stat.st_mode) || fs::rmdir(path.as_path()).is_ok() {
+        return;
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(folder) = fs::open(path.as_path(), flags, Mode::empty()) else { return };
+    let bits = match fs::fstat(&folder) {
+        Ok(stat) if stat.st_mode & 0o7777 == LEADS => USED,
+        Ok(stat) if is_marked(stat.st_mode) => MARK & 0o777,
+        _ => return,
+    };
+    // Only its owner may; whoever else made use of it has it with the mark.
+    match fs::fchmod(&folder, Mode::from_raw_mode(bits)) {
+        Ok(()) | Err(_) => {}
     }
 }
 
@@ -262,6 +277,24 @@ mod tests {
         std::fs::create_dir(path.as_path()).unwrap();
         hold(&record, std::slice::from_ref(&path)).unwrap().release().unwrap();
         assert!(path.as_path().is_dir());
+    }
+
+    #[test]
+    fn folders_that_lead_to_it_are_made_and_removed_with_it() {
+        let (scratch, record, path) = scratch();
+        let deep = path.join("a").unwrap().join("b").unwrap();
+        let chain = [path.clone(), path.join("a").unwrap(), deep.clone()];
+        hold(&record, &chain).unwrap().release().unwrap();
+        assert!(!path.as_path().exists());
+        // What came into use stays, without the mark.
+        let holding = hold(&record, &chain).unwrap();
+        std::fs::write(path.as_path().join("mine"), "x").unwrap();
+        holding.release().unwrap();
+        let names: Vec<_> =
+            std::fs::read_dir(path.as_path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names, ["mine"]);
+        assert_eq!(fs::stat(path.as_path()).unwrap().st_mode & 0o7777, 0o755);
+        drop(scratch);
     }
 
     #[test]

@@ -142,8 +142,12 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn start(self) -> Result<Session, RunError> {
-        let policy = Arc::new(self.policy()?);
-        let plan = self.plan(&policy)?;
+        let memory = self.state.listings();
+        let (policy, plan) = remembering(&memory, |disk| {
+            let policy = self.policy(disk)?;
+            let plan = self.plan(&policy, disk)?;
+            Ok::<_, RunError>((Arc::new(policy), plan))
+        })?;
         let notes = plan.notes.clone();
         let socket = Socket::bind(&self.sockets, self.id.as_str()).map_err(RunError::Socket)?;
         let warden = Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch());
@@ -214,13 +218,13 @@ impl Parts<'_> {
         recorder::shortened(&words.join(" "))
     }
 
-    fn policy(&self) -> Result<Policy, OpenError> {
+    fn policy(&self, disk: &dyn Disk) -> Result<Policy, OpenError> {
         let mut rules = self.home.rules.clone();
         rules.extend(base::installation(&self.chosen.program));
-        self.workspace.compile(rules, self.home.single_files.clone()).map(|(policy, _)| policy)
+        self.workspace.compile(disk, rules, self.home.single_files.clone()).map(|(policy, _)| policy)
     }
 
-    fn plan(&self, policy: &Policy) -> Result<Plan, RunError> {
+    fn plan(&self, policy: &Policy, disk: &dyn Disk) -> Result<Plan, RunError> {
         let agent = self.chosen.agent.as_str();
         let rules: &AgentPolicy = policy
             .agent(agent)
@@ -231,8 +235,7 @@ impl Parts<'_> {
         };
         let own = |shown: &&home::Shown| shown.source != shown.target;
         let extras = self.home.shown.iter().filter(own).map(extra).collect::<Result<Vec<_>, _>>()?;
-        let memory = self.state.listings();
-        let plan = remembering(&memory, |disk| planned(policy, rules, &extras, disk));
+        let plan = planned(policy, rules, &extras, disk);
         if plan.refused.is_empty() {
             return Ok(plan);
         }

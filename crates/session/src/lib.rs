@@ -19,6 +19,7 @@ pub mod holder;
 pub mod home;
 pub mod lease;
 pub mod lineage;
+pub mod links;
 pub mod listings;
 pub mod outside;
 pub mod recorder;

@@ -11,7 +11,7 @@ use remit_core::AbsPath;
 use remit_sandbox::plan::{Disk, Found, HostDisk, Kind};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -70,6 +70,7 @@ fn remembering_if<T>(
     let listings = Listings {
         before: folders.iter().map(|folder| (folder.path, folder)).collect(),
         fresh: RefCell::default(),
+        same: RefCell::default(),
         keeps,
     };
     let done = work(&listings);
@@ -89,6 +90,8 @@ struct Fresh {
 struct Listings<'a> {
     before: HashMap<&'a [u8], &'a Folder<'a>>,
     fresh: RefCell<HashMap<Vec<u8>, Fresh>>,
+    /// The folders that were found to be as they were: within one launch that is asked once.
+    same: RefCell<HashSet<&'a [u8]>>,
     /// Whether what a folder holds may be remembered under a stamp.
     keeps: fn(&AbsPath, &Stamp) -> bool,
 }
@@ -128,9 +131,19 @@ impl Disk for Listings<'_> {
         HostDisk.link(path)
     }
 
+    fn may_make_in(&self, folder: &AbsPath) -> bool {
+        HostDisk.may_make_in(folder)
+    }
+
     fn list(&self, path: &AbsPath, each: &mut dyn FnMut(&[u8], Kind)) -> io::Result<()> {
+        let known = self.before.get(path.as_bytes());
+        if let Some(folder) = known.filter(|folder| self.same.borrow().contains(folder.path)) {
+            tell(folder.entries, each);
+            return Ok(());
+        }
         let Ok(stamp) = Stamp::of(path) else { return HostDisk.list(path, each) };
-        if let Some(folder) = self.before.get(path.as_bytes()).filter(|folder| folder.stamp == stamp) {
+        if let Some(folder) = known.filter(|folder| folder.stamp == stamp) {
+            self.same.borrow_mut().insert(folder.path);
             tell(folder.entries, each);
             return Ok(());
         }
@@ -261,6 +274,18 @@ mod tests {
         plant(&scene, &boot(), Stamp::of(&scene.folder).unwrap());
         let seen = remembering(&scene.file, |disk| names(disk, &scene.folder));
         assert_eq!(seen, [(b"planted".to_vec(), Kind::File)]);
+    }
+
+    #[test]
+    fn within_one_launch_a_folder_is_looked_at_once() {
+        let scene = scene();
+        plant(&scene, &boot(), Stamp::of(&scene.folder).unwrap());
+        remembering(&scene.file, |disk| {
+            let first = names(disk, &scene.folder);
+            fs::write(scene.folder.as_path().join("later"), "").unwrap();
+            assert_eq!(names(disk, &scene.folder), first);
+        });
+        assert_eq!(remembering(&scene.file, |disk| names(disk, &scene.folder)).len(), 5);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Warden {
 
 /// The calls that make plain files.
 const PLAIN: [&str; 3] = ["open", "openat", "creat"];
+/// The calls that move a name.
+const RENAMES: [&str; 3] = ["rename", "renameat", "renameat2"];
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -65,6 +67,10 @@ impl Warden {
             refuse(&mut decision, "it was opened outside the session, and only its name says otherwise");
         } else if decision.effect == Effect::Allow && !self.sibling_holds(operation, &decision) {
             refuse(&mut decision, "a temporary sibling may be touched only by the session that made it");
+        } else if decision.effect == Effect::Allow
+            && let Some(why) = self.misshapen(operation)
+        {
+            refuse(&mut decision, why);
         }
         (action, decision)
     }
@@ -107,6 +113,32 @@ impl Warden {
             }
             _ => mine.contains(operation.path),
         }
+    }
+
+    /// Why what the rules allow would still leave something that sessions to come, or people, could not rely on.
+    fn misshapen(&self, operation: &Operation<'_>) -> Option<&'static str> {
+        if operation.closes && self.policy.leans_on(operation.path) {
+            return Some("what is held below the folder could not be found any more by the next session");
+        }
+        let agent = self.policy.agent(self.recorder.actor().agent.as_str())?;
+        let swaps = operation.syscall.ends_with(" exchange");
+        let takes = |path: &AbsPath| agent.is_single_file(path);
+        let plain = match (&operation.to, operation.verb) {
+            _ if swaps => !takes(operation.path) && !operation.to.as_ref().is_some_and(|to| takes(to.path)),
+            (Some(to), _) if takes(to.path) => operation.is_file && RENAMES.contains(&operation.syscall),
+            (None, Verb::Rename) => !takes(operation.path),
+            (None, Verb::Create) if takes(operation.path) => {
+                operation.is_dir || PLAIN.contains(&operation.syscall)
+            }
+            _ => true,
+        };
+        if !plain {
+            return Some("nothing but a plain file may take the name of a file that may be written");
+        }
+        // What is no folder would keep the folder from being made that a rule speaks of.
+        let made = operation.verb == Verb::Create && !operation.is_dir && !operation.exists;
+        (made && agent.narrows_below(operation.path))
+            .then_some("a rule speaks of what lies below, so only a folder may take the name")
     }
 
     fn is_self_test(&self, operation: &Operation<'_>) -> bool {

@@ -2,9 +2,12 @@
 //! where its state lies.
 
 use crate::environment::Environment;
+use crate::links::{self, LinkError};
+use crate::listings::remembering;
 use crate::{base, recorder};
 use remit_core::{AbsPath, Diagnostic, Severity};
 use remit_policy::{Access, BaseRule, LinkedTree, Policy, PolicySource, ProtectedPath, World};
+use remit_sandbox::plan::Disk;
 use remit_store::{Ledger, LedgerError, StateDir, StateError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -34,6 +37,9 @@ pub enum OpenError {
     /// Git's files could not be read.
     #[error("cannot read the git files of `{}`", .0.display())]
     Git(PathBuf, #[source] std::io::Error),
+    /// What protected links lead to.
+    #[error(transparent)]
+    Links(#[from] LinkError),
     /// The state folder.
     #[error(transparent)]
     State(#[from] StateError),
@@ -112,13 +118,15 @@ impl Workspace {
         Ok(Self { root, file, text, source, home, environment: environment.clone() })
     }
 
-    /// The policy for this machine, and notes on it. `more` and `single_files` come with a session's home.
+    /// The policy for this machine, as `disk` shows it, and notes on it. `more` and `single_files` come with a
+    /// session's home.
     pub fn compile(
         &self,
+        disk: &dyn Disk,
         more: Vec<BaseRule>,
         single_files: BTreeSet<AbsPath>,
     ) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
-        self.sound(self.judge(more, single_files)?)
+        self.sound(self.judge(disk, more, single_files)?)
     }
 
     fn sound(
@@ -137,10 +145,11 @@ impl Workspace {
     /// an error among that, nothing may run under it.
     pub fn judge(
         &self,
+        disk: &dyn Disk,
         more: Vec<BaseRule>,
         single_files: BTreeSet<AbsPath>,
     ) -> Result<(Option<Policy>, Vec<Diagnostic>), OpenError> {
-        Ok(self.judge_in(&self.world(more, single_files)?))
+        Ok(self.judge_in(&self.world(disk, more, single_files)?))
     }
 
     fn judge_in(&self, world: &World) -> (Option<Policy>, Vec<Diagnostic>) {
@@ -153,8 +162,9 @@ impl Workspace {
     }
 
     /// Where things are on this machine.
-    pub fn world(
+    fn world(
         &self,
+        disk: &dyn Disk,
         more: Vec<BaseRule>,
         mut single_files: BTreeSet<AbsPath>,
     ) -> Result<World, OpenError> {
@@ -180,9 +190,10 @@ impl Workspace {
             path: path.clone(),
             id: why.id().into(),
             words: why.words().into(),
+            link: None,
         };
         let private = base::session_rules(&self.root).into_iter().filter(|r| r.access.has(Access::ALL));
-        Ok(World {
+        let mut world = World {
             workspace: self.root.clone(),
             home: self.home.clone(),
             base: rules,
@@ -192,18 +203,36 @@ impl Workspace {
             linked,
             private: private.map(|rule| rule.path).collect(),
             single_files,
-        })
+        };
+        links::follow(&mut world, &self.git_elsewhere()?, disk)?;
+        Ok(world)
+    }
+
+    /// The git folders of this checkout that lie outside the workspace.
+    fn git_elsewhere(&self) -> Result<Vec<AbsPath>, OpenError> {
+        let root = self.root.as_path();
+        let Some(found) = remit_git::checkout(root).map_err(|e| OpenError::Git(root.to_owned(), e))? else {
+            return Ok(Vec::new());
+        };
+        let both = [&found.common_dir, &found.git_dir].into_iter().filter(|dir| !dir.starts_with(root));
+        let path = |p: &PathBuf| AbsPath::try_from(p.as_path()).map_err(|e| OpenError::Path(p.clone(), e));
+        let mut dirs = both.map(path).collect::<Result<Vec<_>, _>>()?;
+        dirs.dedup_by(|inner, outer| outer.covers(inner));
+        Ok(dirs)
     }
 
     /// The policy as `explain` and `check` see it: with what every session has, without a session.
     pub fn policy(&self) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
-        self.compile(base::session_rules(&self.root), BTreeSet::new())
+        let memory = self.state_place()?.listings();
+        remembering(&memory, |disk| self.compile(disk, base::session_rules(&self.root), BTreeSet::new()))
     }
 
     /// The policy for a program that no session holds: its `/tmp` is the machine's own, in which the names that are
     /// protected everywhere are protected, too.
     pub fn policy_outside(&self) -> Result<Policy, OpenError> {
-        let world = self.world(base::session_rules(&self.root), BTreeSet::new())?;
+        let memory = self.state_place()?.listings();
+        let rules = base::session_rules(&self.root);
+        let world = remembering(&memory, |disk| self.world(disk, rules, BTreeSet::new()))?;
         let world = World { private: Vec::new(), ..world };
         self.sound(self.judge_in(&world)).map(|(policy, _)| policy)
     }

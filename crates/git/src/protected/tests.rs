@@ -196,3 +196,39 @@ fn what_cannot_be_read_stops_and_is_named() {
     let loops = Scratch::new().with("w/.git/config", "[include]\n path = config\n").link("loop", "w/loop");
     assert_eq!(loops.paths(), all(&[], Why::Config));
 }
+
+#[test]
+fn a_link_that_leads_to_a_link_that_leads_nowhere_is_followed_to_the_end() {
+    let scratch = Scratch::new()
+        .with("w/.git/config", "[core]\n\thooksPath = hk\n")
+        .link("between", "w/hk")
+        .link("tools/hooks", "w/between");
+    assert_eq!(scratch.paths(), all(&["w/hk", "w/tools/hooks"], Why::Hooks));
+}
+
+#[test]
+fn links_in_a_circle_are_an_error() {
+    let scratch = Scratch::new()
+        .with("w/.git/config", "[core]\n\thooksPath = hk\n")
+        .link("other", "w/hk")
+        .link("hk", "w/other");
+    assert!(scratch.search().unwrap_err().to_string().contains("w/hk"));
+}
+
+#[test]
+fn what_may_not_be_looked_at_is_an_error_and_not_taken_for_absent() {
+    use std::os::unix::fs::PermissionsExt;
+    if rustix::process::geteuid().is_root() {
+        // Root may look at everything; the whole program is tried as another user.
+        return;
+    }
+    let scratch = Scratch::new()
+        .with("w/.git/config", "[core]\n\thooksPath = closed/hk\n")
+        .with("w/real/pre-commit", "")
+        .link("../real", "w/closed/hk");
+    let closed = scratch.root.join("w/closed");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    let answer = scratch.search();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(answer.unwrap_err().to_string().contains("closed"));
+}

@@ -119,3 +119,26 @@ fn a_pattern_with_many_wildcards_cannot_be_made_slow_by_a_path() {
     assert_eq!(ask(&policy, Verb::Read, &deep).effect, Effect::Allow);
     assert_eq!(ask(&policy, Verb::Read, format!("{deep}/b")).effect, Effect::Deny);
 }
+
+#[test]
+fn no_other_name_is_put_on_the_way_to_where_access_ends_or_narrows() {
+    let policy = Team::new()
+        .own(". all")
+        .global("config/secrets/** none")
+        .own("lib/gen read")
+        .own("a/b all")
+        .compile();
+    for at in ["/w/config", "/w/lib"] {
+        let link = ask(&policy, Verb::Rename, at);
+        assert_eq!(link.effect, Effect::Deny, "{at}");
+        let reason = link.deciding().unwrap();
+        assert!(reason.rule.is_some() && reason.to_string().contains("on the way"), "{reason}");
+        assert_eq!(ask_move(&policy, "/w/pub", at).effect, Effect::Deny, "{at}");
+        assert_eq!(ask_move(&policy, at, "/w/pub").effect, Effect::Deny, "{at}");
+        assert_eq!(ask(&policy, Verb::Create, at).effect, Effect::Allow, "{at}");
+    }
+    for at in ["/w/a", "/w/configs", "/w/conf", "/w/library", "/w/config/pub"] {
+        assert_eq!(ask(&policy, Verb::Rename, at).effect, Effect::Allow, "{at}");
+        assert_eq!(ask_move(&policy, "/w/pub", at).effect, Effect::Allow, "{at}");
+    }
+}

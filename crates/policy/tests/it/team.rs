@@ -181,7 +181,7 @@ impl Team {
 
     pub(crate) fn protected(mut self, at: &str, id: &str) -> Self {
         let words = "what git runs by itself".into();
-        self.world.protected.push(ProtectedPath { path: path(at), id: id.into(), words });
+        self.world.protected.push(ProtectedPath { path: path(at), id: id.into(), words, link: None });
         self
     }
 

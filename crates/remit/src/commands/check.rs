@@ -6,6 +6,7 @@ use remit_core::{AbsPath, Diagnostic, Exit, Place, Severity};
 use remit_policy::{Access, Policy};
 use remit_session::base;
 use remit_session::environment::Environment;
+use remit_session::listings::remembering;
 use remit_session::workspace::{OpenError, Workspace};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -54,7 +55,9 @@ fn open(args: &CheckArgs, environment: &Environment) -> Result<Workspace, OpenEr
 }
 
 fn examine(workspace: &Workspace) -> Result<Vec<Diagnostic>, OpenError> {
-    let (policy, mut findings) = workspace.judge(base::session_rules(&workspace.root), BTreeSet::new())?;
+    let rules = base::session_rules(&workspace.root);
+    let memory = workspace.state_place()?.listings();
+    let (policy, mut findings) = remembering(&memory, |disk| workspace.judge(disk, rules, BTreeSet::new()))?;
     let wrong = findings.iter().any(|finding| finding.severity == Severity::Error);
     if let Some(policy) = policy {
         findings.extend(remit_config::check(&policy));
@@ -74,6 +77,7 @@ fn of_paths(workspace: &Workspace, policy: &Policy) -> Result<Vec<Diagnostic>, O
     findings.extend(tracked(workspace, policy)?);
     findings.extend(remit_session::holder::unholdable(policy, &workspace.state_place()?));
     findings.extend(without_programs(policy));
+    findings.extend(linked(workspace, policy));
     Ok(findings)
 }
 
@@ -96,6 +100,19 @@ fn tracked(workspace: &Workspace, policy: &Policy) -> Result<Vec<Diagnostic>, Op
             )]
         }
     })
+}
+
+/// Places of the work tree that no session may change since a link with a protected name leads there.
+fn linked(workspace: &Workspace, policy: &Policy) -> Vec<Diagnostic> {
+    let place = || Place::file(workspace.file.as_str());
+    let told = |one: &remit_policy::ProtectedPath| {
+        let link = one.link.as_ref().filter(|link| **link != one.path)?;
+        let message = format!("the link {link} leads to {}, which no session may change for that", one.path);
+        let finding = Diagnostic::new(Severity::Warning, "protected-link", place(), message);
+        Some(finding.help("put a copy in the link's place if sessions are to work there"))
+    };
+    let world = policy.world();
+    world.protected.iter().filter(|one| world.workspace.covers(&one.path)).filter_map(told).collect()
 }
 
 /// Agents that a rule keeps from starting the system's programs: everything fails then, and nobody sees why.

@@ -2,10 +2,12 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the tests look at files and processes")]
 
+mod closed;
 mod ends;
 mod exits;
 mod files;
 mod leftovers;
+mod links;
 mod place;
 mod surroundings;
 mod terminal;

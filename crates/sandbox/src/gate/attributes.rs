@@ -23,6 +23,21 @@ const LONGEST_NAME: usize = 255;
 /// The longest value of an extended attribute, in bytes; that of Linux.
 const LONGEST_VALUE: u64 = 64 << 10;
 
+/// The attribute that holds a folder's access list, whose first entry takes the place of the owner's bits.
+const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+
+/// The bits that it takes to list and to enter a folder.
+const LOOKED_THROUGH: u32 = 0o5;
+
+/// What an access list gives the owner, in the kernel's form: four bytes of version, then entries of tag, bits and
+/// number. None if it does not say.
+fn owner_in(list: &[u8]) -> Option<u32> {
+    const OWNER: [u8; 2] = 1u16.to_le_bytes();
+    let entries = list.get(4..)?.chunks_exact(8);
+    let bits = |entry: &[u8]| Some(u32::from(*entry.get(2)?));
+    entries.into_iter().find(|entry| entry.starts_with(&OWNER)).and_then(bits)
+}
+
 /// A change of what something carries.
 #[derive(Debug)]
 pub(super) struct Change {
@@ -107,7 +122,7 @@ impl Aim {
             _ => standing,
         };
         // Its mode is what it is known by, and another session's cover stands on it.
-        if object.is_placeholder() {
+        if object.is_placeholder() && !matches!(what, What::Times(_)) {
             return Err(Errno::BUSY);
         }
         let deed = Deed::Change(Change { object, what });
@@ -239,6 +254,16 @@ impl Change {
     /// Whether it cuts a file.
     pub(super) fn cuts(&self) -> bool {
         matches!(self.what, What::Length(_))
+    }
+
+    /// Whether it takes from a folder's owner what is needed to list or to enter it.
+    pub(super) fn closes(&self) -> bool {
+        let bits = match &self.what {
+            What::Mode(mode) => Some(*mode >> 6),
+            What::Set { name, value, .. } if name == ACCESS_LIST => owner_in(value),
+            _ => None,
+        };
+        self.object.is_folder() && bits.is_some_and(|bits| bits & LOOKED_THROUGH != LOOKED_THROUGH)
     }
 
     /// Cuts the file. `None`: it must wait until another process has given up its lease.

@@ -321,6 +321,15 @@ impl Naming {
         done.into()
     }
 
+    /// Whether what is made is a regular file.
+    pub(super) fn makes_file(&self) -> bool {
+        match self {
+            Naming::Node { kind, .. } => *kind == FileType::RegularFile,
+            Naming::Link { object, .. } => object.is_file(),
+            _ => false,
+        }
+    }
+
     /// The folders that would move, each with the path that it would get.
     pub(super) fn moving_folders(&self) -> Vec<(&Object, &AbsPath)> {
         let Naming::Rename { from, to, flags } = self else { return Vec::new() };

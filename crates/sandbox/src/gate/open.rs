@@ -199,6 +199,11 @@ impl Opening {
         }
     }
 
+    /// Whether a file is made.
+    pub(super) fn makes(&self) -> bool {
+        !matches!(self.how, How::Existing(_))
+    }
+
     /// Whether a file that exists is opened for reading, too.
     pub(super) fn reads(&self) -> bool {
         matches!(self.how, How::Existing(_)) && self.flags & OFlags::ACCMODE != OFlags::WRONLY

@@ -162,6 +162,11 @@ impl Object {
         self.kind() == FileType::Directory
     }
 
+    /// Whether it is a regular file.
+    pub(super) fn is_file(&self) -> bool {
+        self.kind() == FileType::RegularFile
+    }
+
     /// Whether it stands in for a path that some session may not see.
     pub(super) fn is_placeholder(&self) -> bool {
         placeholders::is_marked(self.stat.st_mode)

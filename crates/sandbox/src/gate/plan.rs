@@ -60,6 +60,8 @@ pub(super) struct End {
     pub(super) exists: bool,
     /// Whether it is a folder.
     pub(super) is_folder: bool,
+    /// Whether it is a regular file.
+    pub(super) is_file: bool,
 }
 
 impl End {
@@ -70,12 +72,19 @@ impl End {
             path: place.path.clone(),
             exists: place.object.is_some(),
             is_folder: place.is_folder(),
+            is_file: place.object.as_ref().is_some_and(Object::is_file),
         }
     }
 
     /// The end that is a thing.
     pub(super) fn of(object: &Object, asked: &[u8]) -> Self {
-        Self { asked: asked.to_vec(), path: object.path.clone(), exists: true, is_folder: object.is_folder() }
+        Self {
+            asked: asked.to_vec(),
+            path: object.path.clone(),
+            exists: true,
+            is_folder: object.is_folder(),
+            is_file: object.is_file(),
+        }
     }
 }
 
@@ -165,6 +174,8 @@ impl Plan {
                 pid: caller.group(),
                 exists: self.end.exists,
                 is_dir: self.end.is_folder,
+                is_file: self.end.is_file || self.makes_file(),
+                closes: matches!(&self.deed, Deed::Change(change) if change.closes()),
                 below,
                 outside,
             });
@@ -179,6 +190,15 @@ impl Plan {
             return false;
         }
         judged(self.verb) && below.is_none() && !outside
+    }
+
+    /// Whether what is made is a regular file.
+    fn makes_file(&self) -> bool {
+        match &self.deed {
+            Deed::Open(opening) => opening.makes(),
+            Deed::Name(naming) => naming.makes_file(),
+            Deed::Change(_) | Deed::Bind(_) => false,
+        }
     }
 
     /// The folders that would move, each with the name that it has and the name that it would get.

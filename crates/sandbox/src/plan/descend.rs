@@ -54,6 +54,10 @@ impl Planner<'_> {
         }
         let found = match self.find(path, state) {
             Ok(found) => found,
+            Err(_) if self.takes_away(access, state, floor) => {
+                let folder = path.parent().unwrap_or_else(AbsPath::root);
+                return (self.cover(&folder, place.points.first().copied(), state), floor);
+            }
             Err(note) => {
                 self.plan.notes.push(note);
                 return (state, floor);
@@ -63,13 +67,22 @@ impl Planner<'_> {
         if access.is_none() && !asked_for {
             return self.end(path, place, found, state, floor);
         }
-        match state {
+        let (state, floor) = match state {
             State::Shown { .. } if access.is_none() => (state, floor),
             State::Shown { tree, narrowed } => {
                 self.inside(path, place, access, found, floor, (tree, narrowed))
             }
             _ => self.begin(path, place, access, found, floor),
+        };
+        match (state, place.closed) {
+            (State::Shown { .. }, Some(_)) => (self.cover(path, place.closed, state), floor),
+            _ => (state, floor),
         }
+    }
+
+    /// Whether a place gives less than what is seen around it.
+    fn takes_away(&self, access: Access, state: State, floor: Rights) -> bool {
+        matches!(state, State::Shown { .. }) && (access.is_none() || !rights(access).has(floor))
     }
 
     /// The view's own folders show what it puts there; rules do not reach them.
@@ -198,10 +211,10 @@ impl Planner<'_> {
         let writes = access.has(Access::WRITE);
         let folder = place.points.iter().filter_map(|i| self.points.get(*i)).any(|p| p.folder);
         match found {
-            Found::Is(stat) if stat.kind == Kind::Folder => {
-                if crate::placeholders::is_one(&stat) {
-                    self.plan.placeholders.push(path.clone());
-                }
+            Found::Is(stat) if stat.kind == Kind::Folder => self.share(path, &stat, same.0),
+            Found::Is(Stat { kind: Kind::Link, .. }) if writes => {
+                self.refuse_place(place, "the path is a symbolic link; name the real one");
+                return same;
             }
             Found::Is(Stat { kind: Kind::File, .. }) if writes => {
                 self.refuse_place(place, "starting programs cannot be taken away from one file that may be written in an executable folder; grant `all` or `read`");
@@ -211,9 +224,7 @@ impl Planner<'_> {
             // What is not executable, and may not be changed, cannot become so.
             Found::Is(_) => return same,
             Found::Absent if !writes => return same,
-            Found::Absent if folder && self.parent_exists(path, same.0) => {
-                self.plan.placeholders.push(path.clone())
-            }
+            Found::Absent if folder && let Some(made) = self.stand_ins(path, same.0) => self.keep(made),
             Found::Absent => {
                 self.refuse_place(place, "starting programs cannot be taken away from what does not exist yet; make the folder, or write the rule with a trailing `/`");
                 return same;
@@ -250,9 +261,7 @@ impl Planner<'_> {
                     self.check_names(path, index, state);
                 }
                 if shown && stat.kind == Kind::Folder {
-                    if crate::placeholders::is_one(&stat) {
-                        self.plan.placeholders.push(path.clone());
-                    }
+                    self.share(path, &stat, state);
                     self.plan.masks.push(path.clone());
                 } else if shown {
                     self.plan.file_masks.push(path.clone());
@@ -281,6 +290,15 @@ impl Planner<'_> {
         (if out { State::Out } else { state }, floor)
     }
 
+    /// A folder that was made for another session stays until this one has ended, too.
+    fn share(&mut self, path: &AbsPath, stat: &Stat, state: State) {
+        if crate::placeholders::is_one(stat)
+            && let Some(made) = self.stand_ins(path, state)
+        {
+            self.keep(made);
+        }
+    }
+
     fn private(&self, state: State) -> bool {
         matches!(state, State::Shown { tree, .. } if self.plan.binds.get(tree).is_some_and(|bind| bind.private))
     }
@@ -288,8 +306,8 @@ impl Planner<'_> {
     /// A path that is out of bounds and does not exist yet.
     fn absent(&mut self, path: &AbsPath, place: &Place, sealed: bool, state: State) {
         let folder = sealed || place.points.iter().filter_map(|i| self.points.get(*i)).any(|p| p.folder);
-        if folder && self.parent_exists(path, state) {
-            self.plan.placeholders.push(path.clone());
+        if folder && let Some(made) = self.stand_ins(path, state) {
+            self.keep(made);
             self.plan.masks.push(path.clone());
             return;
         }
@@ -311,7 +329,9 @@ impl Planner<'_> {
             Names::TooMany => format!(
                 "more than {MOST_ENTRIES} files lie below {path}: too many to look for second names; set `hardlinks: allow`"
             ),
-            Names::Unread(folder) => format!("{folder} could not be searched for files with second names"),
+            Names::Unread(folder) => format!(
+                "{folder} could not be searched for files with second names, which may be read elsewhere; `chmod u+rwx {folder}`, or set `hardlinks: allow`"
+            ),
         };
         self.refuse(index, why);
     }

@@ -1,7 +1,7 @@
 //! The few questions that planning puts to the file tree.
 
 use remit_core::AbsPath;
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags};
+use rustix::fs::{self, Access, AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags};
 use rustix::io::Errno;
 use std::io;
 use std::mem::MaybeUninit;
@@ -28,6 +28,8 @@ pub struct Stat {
     pub mode: u32,
     /// How many names it has.
     pub names: u64,
+    /// Whether it belongs to the user that asks, who may change its permission bits.
+    pub own: bool,
 }
 
 /// What a path leads to, no link followed.
@@ -49,6 +51,8 @@ pub trait Disk {
     fn list(&self, path: &AbsPath, each: &mut dyn FnMut(&[u8], Kind)) -> io::Result<()>;
     /// What a symbolic link says.
     fn link(&self, path: &AbsPath) -> io::Result<Vec<u8>>;
+    /// Whether this user may make something in a folder.
+    fn may_make_in(&self, folder: &AbsPath) -> bool;
 }
 
 /// The machine's own file tree.
@@ -74,6 +78,8 @@ impl Disk for HostDisk {
             Ok(file) => file,
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Found::Absent),
             Err(Errno::LOOP) => return Ok(Found::ThroughLink),
+            // In a session, which is not let use this call.
+            Err(Errno::NOSYS) => return find_by_steps(path),
             Err(error) => return Err(error.into()),
         };
         Ok(Found::Is(known(&fs::fstat(&file)?)))
@@ -109,6 +115,31 @@ impl Disk for HostDisk {
     fn link(&self, path: &AbsPath) -> io::Result<Vec<u8>> {
         Ok(fs::readlink(path.as_path(), Vec::new())?.into_bytes())
     }
+
+    fn may_make_in(&self, folder: &AbsPath) -> bool {
+        fs::accessat(fs::CWD, folder.as_path(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
+    }
+}
+
+/// The same by one call for each component.
+fn find_by_steps(path: &AbsPath) -> io::Result<Found> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at = fs::open("/", flags, Mode::empty())?;
+    let mut found = known(&fs::fstat(&at)?);
+    for name in path.components() {
+        match found.kind {
+            Kind::Folder => {}
+            Kind::Link => return Ok(Found::ThroughLink),
+            Kind::File | Kind::Other => return Ok(Found::Absent),
+        }
+        at = match fs::openat(&at, name, flags, Mode::empty()) {
+            Ok(next) => next,
+            Err(Errno::NOENT) => return Ok(Found::Absent),
+            Err(error) => return Err(error.into()),
+        };
+        found = known(&fs::fstat(&at)?);
+    }
+    Ok(Found::Is(found))
 }
 
 fn known(stat: &fs::Stat) -> Stat {
@@ -116,6 +147,7 @@ fn known(stat: &fs::Stat) -> Stat {
         kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
         mode: stat.st_mode & 0o7777,
         names: stat.st_nlink,
+        own: stat.st_uid == rustix::process::geteuid().as_raw(),
     }
 }
 
@@ -132,16 +164,21 @@ mod tests {
         std::fs::write(scratch.path().join("real/file"), "x").unwrap();
         symlink("real", scratch.path().join("link")).unwrap();
         let at = |name: &str| AbsPath::lexical(&root, name).unwrap();
-        let kind = |name: &str| match HostDisk.find(&at(name)).unwrap() {
+        let find = |name: &str| {
+            let found = HostDisk.find(&at(name)).unwrap();
+            assert_eq!(find_by_steps(&at(name)).unwrap(), found, "{name}");
+            found
+        };
+        let kind = |name: &str| match find(name) {
             Found::Is(stat) => Some(stat.kind),
             _ => None,
         };
         assert_eq!(kind("real"), Some(Kind::Folder));
         assert_eq!(kind("real/file"), Some(Kind::File));
         assert_eq!(kind("link"), Some(Kind::Link));
-        assert_eq!(HostDisk.find(&at("link/file")).unwrap(), Found::ThroughLink);
-        assert_eq!(HostDisk.find(&at("absent")).unwrap(), Found::Absent);
-        assert_eq!(HostDisk.find(&at("real/file/below")).unwrap(), Found::Absent);
+        assert_eq!(find("link/file"), Found::ThroughLink);
+        assert_eq!(find("absent"), Found::Absent);
+        assert_eq!(find("real/file/below"), Found::Absent);
         assert_eq!(HostDisk.link(&at("link")).unwrap(), b"real");
         let mut names = Vec::new();
         HostDisk.list(&root, &mut |name, kind| names.push((name.to_vec(), kind))).unwrap();

@@ -5,7 +5,7 @@ use super::survey::{self, MOST_ENTRIES};
 use super::{Found, Kind, Refusal, Where};
 use remit_core::AbsPath;
 use remit_policy::Access;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Planner<'_> {
     /// Every place, in tree order.
@@ -36,8 +36,12 @@ impl Planner<'_> {
         for folder in self.folders_of_single_files() {
             at(&folder, &|place| place.shown = true);
         }
-        for found in self.wild() {
+        let (matches, closed) = self.wild();
+        for found in matches {
             at(&found.path, &|place| place.points.push(found.point));
+        }
+        for (folder, rule) in closed {
+            at(&folder, &|place| place.closed = Some(rule));
         }
         places.into_values().collect()
     }
@@ -67,9 +71,12 @@ impl Planner<'_> {
         granted.iter().filter(single).filter_map(folder).collect()
     }
 
-    /// The existing paths that rules with wildcards speak of, where that matters to view or floor.
-    fn wild(&mut self) -> Vec<survey::Match> {
+    /// The existing paths that rules with wildcards speak of, where that matters to view or floor; and the folders
+    /// that could not be looked through, each with a rule that hides or narrows something there.
+    fn wild(&mut self) -> (Vec<survey::Match>, Vec<(AbsPath, usize)>) {
         let mut wanted = Vec::new();
+        // Those of the wanted that only add something.
+        let mut adding = BTreeSet::new();
         let mut refused = Vec::new();
         for (index, point) in self.points.iter().enumerate() {
             let Where::Wild { prefix, .. } = &point.place else { continue };
@@ -93,6 +100,7 @@ impl Planner<'_> {
                     wanted.push(index);
                 }
             } else if !least.has(point.access.meet(Access::READ.union(Access::EXECUTE))) {
+                adding.insert(index);
                 wanted.push(index);
             }
         }
@@ -101,10 +109,15 @@ impl Planner<'_> {
         }
         let out = |path: &AbsPath| own(path) || self.access(path).is_none() && self.closed_for_good(path);
         let found = survey::survey(self.disk, self.request.rules, &self.points, &wanted, &out);
-        for closed in &found.closed {
-            self.plan
-                .notes
-                .push(format!("{closed} cannot be listed, so no rule with wildcards was applied below it"));
+        let mut closed = Vec::new();
+        for (folder, rules) in found.closed {
+            match rules.into_iter().find(|rule| !adding.contains(rule)) {
+                Some(rule) => closed.push((folder, rule)),
+                None => self
+                    .plan
+                    .notes
+                    .push(format!("{folder} cannot be listed, so nothing was granted by wildcard below it")),
+            }
         }
         if found.too_many {
             let why = format!("more than {MOST_ENTRIES} files lie where rules with wildcards apply");
@@ -120,7 +133,7 @@ impl Planner<'_> {
                 self.plan.notes.push(format!("{} {later}", point.rule));
             }
         }
-        found.matches
+        (found.matches, closed)
     }
 
     /// The most and the least that literal rules grant at or below a folder, leaving out where they grant nothing.

@@ -67,6 +67,8 @@ pub(super) struct Place {
     /// It is shown even if nothing is granted.
     pub(super) shown: bool,
     pub(super) extra: Option<Source>,
+    /// A folder that could not be listed, with a rule that may hide or narrow something below it.
+    pub(super) closed: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -166,10 +168,66 @@ impl Planner<'_> {
             })
     }
 
-    pub(super) fn parent_exists(&self, path: &AbsPath, state: State) -> bool {
-        path.parent().is_some_and(|parent| {
-            matches!(self.find(&parent, state), Ok(Found::Is(Stat { kind: Kind::Folder, .. })))
-        })
+    /// Covers what cannot be looked through, since a rule hides or narrows something in it: whoever may change the
+    /// permission bits could look later. `within`: a path in it, or itself.
+    pub(super) fn cover(&mut self, within: &AbsPath, rule: Option<usize>, state: State) -> State {
+        let State::Shown { tree, .. } = state else { return State::Out };
+        let top = self.plan.binds.get(tree).map_or_else(AbsPath::root, |bind| bind.target.clone());
+        // The bits may change between two looks, so the innermost folder that is seen by now is covered as a whole.
+        let mut folder = within.clone();
+        while folder != top
+            && !matches!(self.find(&folder, state), Ok(Found::Is(Stat { kind: Kind::Folder, .. })))
+            && let Some(parent) = folder.parent()
+        {
+            folder = parent;
+        }
+        if folder == top || !top.covers(&folder) {
+            let why = format!(
+                "{folder} cannot be listed or entered, so what is below it cannot be covered; `chmod u+rwx {folder}`"
+            );
+            match rule {
+                Some(index) => self.refuse(index, why),
+                None => self.plan.refused.push(Refusal { rule: None, why }),
+            }
+        } else if !self.plan.masks.contains(&folder) {
+            self.plan.notes.push(format!("{folder} cannot be listed or entered, and rules speak of what is below it, so all of it is covered; `chmod u+rwx {folder}` before the next start"));
+            self.plan.masks.push(folder);
+        }
+        State::Out
+    }
+
+    /// The folders that must be made, or were made for another session, so that `path` can stand: it comes last.
+    /// None where something else than a folder is in the way, or this user may not make it.
+    pub(super) fn stand_ins(&self, path: &AbsPath, state: State) -> Option<Vec<AbsPath>> {
+        let mut folders = vec![path.clone()];
+        let mut absent = matches!(self.find(path, state), Ok(Found::Absent));
+        let mut at = path.parent()?;
+        loop {
+            match self.find(&at, state) {
+                Ok(Found::Is(Stat { kind: Kind::Folder, .. }))
+                    if absent && !self.disk.may_make_in(&self.outside(&at, state)?) =>
+                {
+                    return None;
+                }
+                Ok(Found::Is(stat)) if crate::placeholders::is_one(&stat) => absent = false,
+                Ok(Found::Is(Stat { kind: Kind::Folder, .. })) => break,
+                Ok(Found::Absent) => absent = true,
+                _ => return None,
+            }
+            let above = at.parent()?;
+            folders.push(std::mem::replace(&mut at, above));
+        }
+        folders.reverse();
+        Some(folders)
+    }
+
+    /// Keeps stand-ins for the session, each once.
+    pub(super) fn keep(&mut self, folders: Vec<AbsPath>) {
+        for folder in folders {
+            if !self.plan.placeholders.contains(&folder) {
+                self.plan.placeholders.push(folder);
+            }
+        }
     }
 
     pub(super) fn bind(&mut self, source: Source, target: &AbsPath, access: Access, private: bool) -> usize {

@@ -98,7 +98,7 @@ pub struct Plan {
     /// Other things that are covered by an empty file that nobody can open.
     pub file_masks: Vec<AbsPath>,
     /// Folders that are made before the launch so that they can be covered, and removed after the last
-    /// session. Each is also a mask or a bind.
+    /// session. Each is also a mask or a bind, or one of those that follow lies in it.
     pub placeholders: Vec<AbsPath>,
     /// Whether every folder in sight may be listed, those that only lead somewhere included. Not so where a
     /// mount shows names that may not be read, since the floor cannot take listing away again further down.

@@ -3,6 +3,7 @@
 
 use super::{Disk, Found, Kind, Point, Rules, Where};
 use remit_core::AbsPath;
+use std::collections::BTreeSet;
 use std::io;
 
 /// No more entries than this are looked at; a larger tree is refused rather than half checked.
@@ -18,8 +19,8 @@ pub(super) struct Match {
 #[derive(Default)]
 pub(super) struct Survey {
     pub(super) matches: Vec<Match>,
-    /// Folders that could not be listed.
-    pub(super) closed: Vec<AbsPath>,
+    /// Folders that could not be listed, each with the rules that were looked for there.
+    pub(super) closed: Vec<(AbsPath, Vec<usize>)>,
     /// The tree has more than [`MOST_ENTRIES`] entries: the pass is not complete.
     pub(super) too_many: bool,
 }
@@ -73,7 +74,8 @@ pub(super) fn survey(
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => continue,
             Err(_) => {
-                found.closed.push(folder.path);
+                stack.extend(known_below(&folder, points));
+                found.closed.push((folder.path, folder.wanted));
                 continue;
             }
         }
@@ -96,6 +98,21 @@ pub(super) fn survey(
         }
     }
     found
+}
+
+/// What rules name below a folder that cannot be listed can be reached all the same. The topmost are enough.
+fn known_below(folder: &Folder, points: &[Point]) -> Vec<Folder> {
+    let named = points.iter().filter_map(|point| match &point.place {
+        Where::Path(path) if *path != folder.path && folder.path.covers(path) => Some(path),
+        _ => None,
+    });
+    let named: BTreeSet<&AbsPath> = named.collect();
+    let topmost = named.iter().filter(|path| !named.iter().any(|other| other != *path && other.covers(path)));
+    let entered = topmost.map(|path| {
+        let wanted = folder.wanted.iter().copied().filter(|i| reaches_below(points, *i, path)).collect();
+        Folder { path: (*path).clone(), wanted }
+    });
+    entered.filter(|entered| !entered.wanted.is_empty()).collect()
 }
 
 fn prefix(points: &[Point], index: usize) -> Option<&AbsPath> {
@@ -124,17 +141,12 @@ pub(super) enum Names {
     Second(AbsPath),
     /// The region has more than [`MOST_ENTRIES`] entries.
     TooMany,
-    /// This folder could not be read, for a reason that says nothing of the session's own rights.
+    /// This folder could not be searched.
     Unread(AbsPath),
 }
 
-fn passed_over(error: &io::Error) -> bool {
-    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
-    matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)
-}
-
-/// Looks for a regular file with a second name, at `root` or below. What may not be listed is passed over: the
-/// session runs as the same user, with fewer rights.
+/// Looks for a regular file with a second name, at `root` or below. What another user has closed is passed over:
+/// nobody in the session can open it. What is this user's own may have been readable when a second name was made.
 pub(super) fn second_names(disk: &dyn Disk, root: &AbsPath) -> Names {
     let mut stack = vec![root.clone()];
     let mut seen = 0usize;
@@ -153,11 +165,19 @@ pub(super) fn second_names(disk: &dyn Disk, root: &AbsPath) -> Names {
                 if seen > MOST_ENTRIES {
                     return Names::TooMany;
                 }
-                if listed.is_err_and(|error| !passed_over(&error)) {
-                    return Names::Unread(path);
+                match listed.map_err(|error| error.kind()) {
+                    Ok(()) | Err(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+                    Err(io::ErrorKind::PermissionDenied) if !stat.own => {}
+                    Err(_) => return Names::Unread(path),
                 }
             }
-            _ => {}
+            Ok(_) => {}
+            // The folder could be listed and not entered.
+            Err(_) => match path.parent().map(|folder| (disk.find(&folder), folder)) {
+                Some((Ok(Found::Is(stat)), _)) if !stat.own => {}
+                Some((_, folder)) => return Names::Unread(folder),
+                None => return Names::Unread(path),
+            },
         }
     }
     Names::Single

@@ -16,7 +16,8 @@ fn abs(path: &str) -> AbsPath {
 }
 
 impl Tree {
-    /// `x/` is a folder, `x*` an executable file, `x+` a file with two names, `x@y` a link to `y`, else a file.
+    /// `x/` is a folder, `x/-` one that cannot be listed, `x/=` one of another user's that cannot be listed, `x/#`
+    /// one that can neither be listed nor entered, `x*` an executable file, `x+` a file with two names, `x@y` a link to `y`, else a file.
     fn new(entries: &[&str]) -> Self {
         let mut tree = Tree(BTreeMap::new(), BTreeMap::new());
         for entry in entries {
@@ -26,6 +27,9 @@ impl Tree {
                     (name, Kind::Link, 0o777, 1)
                 }
                 (None, Some('/')) => (*entry, Kind::Folder, 0o755, 1),
+                (None, Some('-')) => (entry.trim_end_matches("/-"), Kind::Folder, 0o300, 1),
+                (None, Some('=')) => (entry.trim_end_matches("/="), Kind::Folder, 0o310, 1),
+                (None, Some('#')) => (entry.trim_end_matches("/#"), Kind::Folder, 0, 1),
                 (None, Some('*')) => (entry.trim_end_matches('*'), Kind::File, 0o755, 1),
                 (None, Some('+')) => (entry.trim_end_matches('+'), Kind::File, 0o644, 2),
                 _ => (*entry, Kind::File, 0o644, 1),
@@ -34,9 +38,9 @@ impl Tree {
             let mut above = path.parent();
             while let Some(folder) = above {
                 above = folder.parent();
-                tree.0.entry(folder).or_insert(Stat { kind: Kind::Folder, mode: 0o755, names: 1 });
+                tree.0.entry(folder).or_insert(Stat { kind: Kind::Folder, mode: 0o755, names: 1, own: true });
             }
-            tree.0.insert(path, Stat { kind, mode, names });
+            tree.0.insert(path, Stat { kind, mode, names, own: mode != 0o310 });
         }
         tree
     }
@@ -49,11 +53,20 @@ impl Disk for Tree {
             if self.1.contains_key(&at) {
                 return Ok(Found::ThroughLink);
             }
+            if self.0.get(&at).is_some_and(|stat| stat.kind == Kind::Folder && stat.mode & 0o100 == 0) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
             at = at.join(name).unwrap();
         }
         Ok(self.0.get(path).map_or(Found::Absent, |stat| Found::Is(*stat)))
     }
     fn list(&self, path: &AbsPath, each: &mut dyn FnMut(&[u8], Kind)) -> io::Result<()> {
+        let closed = |folder: &AbsPath| {
+            self.0.get(folder).is_some_and(|stat| stat.kind == Kind::Folder && stat.mode & 0o400 == 0)
+        };
+        if closed(path) || path.parent().is_some_and(|above| closed(&above) && self.find(path).is_err()) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         for (entry, stat) in self.0.iter().filter(|(entry, _)| entry.parent().as_ref() == Some(path)) {
             each(entry.file_name().unwrap(), stat.kind);
         }
@@ -61,6 +74,9 @@ impl Disk for Tree {
     }
     fn link(&self, path: &AbsPath) -> io::Result<Vec<u8>> {
         self.1.get(path).cloned().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+    fn may_make_in(&self, folder: &AbsPath) -> bool {
+        self.0.get(folder).is_some_and(|stat| stat.own)
     }
 }
 
@@ -192,8 +208,78 @@ fn names_by_wildcard_are_covered_where_they_exist() {
 fn an_absent_folder_gets_a_placeholder_and_an_absent_name_a_note() {
     let plan =
         make(&[("/w", "all"), ("/w/s/", "none"), ("/w/n", "none"), ("/w/no/parent/", "none")], &["/w/x"]);
-    assert_eq!((plan.placeholders, plan.masks), (vec![abs("/w/s")], vec![abs("/w/s")]));
-    assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
+    assert_eq!(plan.placeholders, [abs("/w/no"), abs("/w/no/parent"), abs("/w/s")]);
+    assert_eq!(plan.masks, [abs("/w/no/parent"), abs("/w/s")]);
+    assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
+    // Where this user may make nothing, no session of his can either.
+    let plan = make(&[("/w", "all"), ("/w/f/s/", "none")], &["/w/f/="]);
+    assert!(plan.placeholders.is_empty() && plan.masks.is_empty() && plan.notes.len() == 1);
+    // Nothing can stand below a file.
+    let plan = make(&[("/w", "all"), ("/w/file/s/", "none")], &["/w/file"]);
+    assert!(plan.placeholders.is_empty() && plan.masks.is_empty());
+}
+
+#[test]
+fn a_folder_that_is_to_lose_its_programs_need_not_be_there() {
+    let plan = make(&[("/w", "all"), ("/w/out/data/", "read-write")], &["/w/x"]);
+    assert_eq!(plan.placeholders, [abs("/w/out"), abs("/w/out/data")]);
+    assert!(plan.refused.is_empty() && plan.binds.iter().any(|b| b.target == abs("/w/out/data") && b.noexec));
+    let plan = make(&[("/w", "all"), ("/w/out/", "read-write")], &["/w/x", "/w/out@x"]);
+    assert!(refusals(&plan).contains("symbolic link"), "{}", refusals(&plan));
+}
+
+#[test]
+fn a_folder_that_cannot_be_entered_is_covered_if_rules_take_away_below_it() {
+    let entries = ["/w/conf/#", "/w/conf/keys/k", "/w/x"];
+    for (path, access) in [("/w/conf/keys", "none"), ("/w/conf/a/b", "none"), ("/w/conf/n", "read-write")] {
+        let plan = make(&[("/w", "all"), (path, access)], &entries);
+        assert_eq!(plan.masks, [abs("/w/conf")], "{path}");
+        assert!(plan.refused.is_empty() && plan.notes.iter().any(|n| n.contains("chmod u+rwx /w/conf")));
+    }
+    // What only adds is merely not there.
+    let plan = make(&[("/w", "read"), ("/w/conf/keys", "all")], &entries);
+    assert!(plan.masks.is_empty() && plan.refused.is_empty());
+    // What is not seen anyway needs no cover.
+    let plan = make(&[("/other", "all"), ("/w/conf/keys", "none")], &entries);
+    assert!(plan.masks.is_empty() && plan.refused.is_empty());
+}
+
+#[test]
+fn a_folder_that_cannot_be_listed_is_covered_if_names_are_looked_for_below_it() {
+    let plan = make(&[("/w", "all"), ("**/.env", "none")], &["/w/app/-", "/w/app/.env", "/w/b/.env"]);
+    assert_eq!((plan.masks, plan.file_masks), (vec![abs("/w/app")], vec![abs("/w/b/.env")]));
+    assert!(plan.refused.is_empty());
+    let plan = make(&[("/w", "all"), ("**/run", "read")], &["/w/app/-", "/w/app/run*"]);
+    assert_eq!(plan.masks, [abs("/w/app")]);
+    let plan = make(&[("/w", "read"), ("**/run", "all")], &["/w/app/-", "/w/app/run*"]);
+    assert!(plan.masks.is_empty(), "what only adds takes nothing away");
+}
+
+#[test]
+fn the_top_of_a_mount_that_cannot_be_looked_through_is_refused() {
+    for (rule, entries) in [
+        (("**/.env", "none"), ["/w/-", "/w/.env"]),
+        (("/w/s", "none"), ["/w/#", "/w/s"]),
+        (("/w/n", "read-write"), ["/w/#", "/w/n/"]),
+    ] {
+        let plan = make(&[("/w", "all"), rule], &entries);
+        assert!(refusals(&plan).contains("chmod u+rwx /w"), "{}", refusals(&plan));
+    }
+}
+
+#[test]
+fn what_rules_name_below_a_folder_that_cannot_be_listed_is_looked_through() {
+    let plan = make(&[("/w/a/b", "all"), ("**/.env", "none")], &["/w/-", "/w/a/b/c/.env", "/w/a/b/.env"]);
+    assert_eq!(plan.file_masks, [abs("/w/a/b/.env"), abs("/w/a/b/c/.env")]);
+    assert!(plan.refused.is_empty() && plan.masks.is_empty());
+}
+
+#[test]
+fn a_closed_folder_that_is_out_of_bounds_may_hold_a_second_name() {
+    let plan = make(&[("/w", "all"), ("/w/s", "none")], &["/w/s/deep/-", "/w/s/deep/k+"]);
+    assert!(refusals(&plan).contains("/w/s/deep could not be searched"), "{}", refusals(&plan));
+    let plan = make(&[("/w", "all"), ("/w/s", "none")], &["/w/s/deep/=", "/w/s/deep/k+"]);
+    assert!(plan.refused.is_empty(), "what another user has closed stays closed");
 }
 
 #[test]
@@ -326,4 +412,44 @@ fn a_rule_of_the_base_that_hides_yields_to_a_person() {
     let plan = make(&[("b:/etc", "read"), ("b:/etc/shadow", "none")], &["/etc/passwd", "/etc/shadow+"]);
     assert_eq!(plan.file_masks, [abs("/etc/shadow")]);
     assert!(plan.refused.is_empty(), "{}", refusals(&plan));
+}
+
+/// A tree in which one path could not be looked at once, as if somebody had changed permission bits meanwhile.
+struct Flicker(Tree, AbsPath, std::cell::Cell<bool>);
+
+impl Disk for Flicker {
+    fn find(&self, path: &AbsPath) -> io::Result<Found> {
+        if *path == self.1 && !self.2.replace(true) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        self.0.find(path)
+    }
+    fn list(&self, path: &AbsPath, each: &mut dyn FnMut(&[u8], Kind)) -> io::Result<()> {
+        self.0.list(path, each)
+    }
+    fn link(&self, path: &AbsPath) -> io::Result<Vec<u8>> {
+        self.0.link(path)
+    }
+    fn may_make_in(&self, folder: &AbsPath) -> bool {
+        self.0.may_make_in(folder)
+    }
+}
+
+#[test]
+fn a_folder_that_is_opened_between_two_looks_is_covered_all_the_same() {
+    for hidden in ["/w/conf/keys", "/w/conf/absent", "/w/conf"] {
+        let rules = table(&[("/w", "all"), (hidden, "none")]);
+        let request = Request {
+            rules: &rules,
+            extras: &[],
+            sealed: &[],
+            requestable: &[],
+            hardlinks_allowed: false,
+            advisory: false,
+        };
+        let disk = Flicker(Tree::new(&["/w/conf/keys/k"]), abs(hidden), std::cell::Cell::new(false));
+        let plan = plan(&request, &disk);
+        let covered = plan.masks.iter().any(|mask| mask.covers(&abs(hidden)));
+        assert!(covered || !plan.refused.is_empty(), "{hidden}: {plan:?}");
+    }
 }
