@@ -2,9 +2,10 @@
 
 use crate::text::LONGEST;
 use remit_core::{AbsPath, PathError};
+use rustix::fs::OFlags;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The name of a policy.
@@ -146,6 +147,21 @@ fn look(path: &Path) -> Result<Option<Metadata>, FindError> {
     }
 }
 
+/// Opens a file for reading, and never waits for it: whoever opens a file on which another process has a lease
+/// waits until that is given up.
+///
+/// # Errors
+/// What the system says; a lease in words.
+pub fn open(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    match fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            Err(io::Error::new(ErrorKind::WouldBlock, "it is leased by another process"))
+        }
+        other => other,
+    }
+}
+
 /// Reads the plain file that was seen, and no other that took its name meanwhile.
 fn read(path: &Path, seen: &Metadata) -> Result<Vec<u8>, FindError> {
     if seen.is_symlink() {
@@ -156,7 +172,7 @@ fn read(path: &Path, seen: &Metadata) -> Result<Vec<u8>, FindError> {
         let what = if seen.is_dir() { "a folder" } else { "a pipe, socket or device" };
         return Err(FindError::NotAFile { file: path.to_owned(), what });
     }
-    let file = File::open(path).map_err(|source| unreadable(path, source))?;
+    let file = open(path).map_err(|source| unreadable(path, source))?;
     let now = file.metadata().map_err(|source| unreadable(path, source))?;
     if (now.dev(), now.ino()) != (seen.dev(), seen.ino()) {
         return Err(FindError::Replaced(path.to_owned()));

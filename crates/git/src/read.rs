@@ -42,7 +42,10 @@ fn wrong(path: &Path, what: &str) -> io::Error {
 
 /// A system's error with the path.
 pub(crate) fn told(path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("`{}`: {error}", shown(path)))
+    match error.kind() {
+        io::ErrorKind::WouldBlock => wrong(path, "is leased by another process"),
+        kind => io::Error::new(kind, format!("`{}`: {error}", shown(path))),
+    }
 }
 
 fn shown(path: &Path) -> String {

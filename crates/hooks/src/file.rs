@@ -84,7 +84,10 @@ fn find(path: &Path) -> Result<Option<Found>, FileError> {
     // another thing may have come in its place.
     regular(std::fs::symlink_metadata(&real).map_err(&fail)?)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(&real, flags, Mode::empty()).map_err(|e| fail(e.into()))?;
+    let file = rustix::fs::open(&real, flags, Mode::empty()).map_err(|error| match error {
+        rustix::io::Errno::AGAIN => fail(std::io::Error::other("it is leased by another process")),
+        other => fail(other.into()),
+    })?;
     let file = File::from(file);
     let meta = regular(file.metadata().map_err(&fail)?)?;
     let mut bytes = Vec::new();

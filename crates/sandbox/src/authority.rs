@@ -29,9 +29,20 @@ pub struct Operation<'a> {
     /// For the move of a folder: an entry below either end that may not change. Such a move is refused
     /// whatever the ruling says; it is put before the judge so that it is recorded with its reason.
     pub below: Option<&'a AbsPath>,
-    /// Something that the caller has a descriptor of but that is not in the session's tree; `path` says so, and
-    /// under which name it is known elsewhere. It is refused too whatever the ruling says.
-    pub outside: bool,
+    /// How many names has what is changed; 0 if nothing is there. Folders have one for each folder in them.
+    pub links: u64,
+    /// Why it is refused whatever the ruling says, if it is.
+    pub fixed: Option<Fixed>,
+}
+
+/// What no policy can open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fixed {
+    /// Something that the caller has a descriptor of but that is not in the session's tree; the path says so, and
+    /// under which name it is known elsewhere.
+    Outside,
+    /// Another process, which may be the gate itself: the path is its place on `/proc`.
+    Foreign,
 }
 
 /// The second path of an operation.

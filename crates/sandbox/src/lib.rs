@@ -27,4 +27,4 @@ pub mod signals;
 mod sys;
 pub mod view;
 
-pub use authority::{Authority, Operation, Ruling, Target};
+pub use authority::{Authority, Fixed, Operation, Ruling, Target};

@@ -114,6 +114,15 @@ impl Calls {
         }
     }
 
+    /// Takes counts back that could not be told.
+    pub fn give_back(&mut self, call: Option<CallId>, counts: BTreeMap<String, u64>) {
+        let kept = self.counts.entry(call).or_default();
+        for (what, count) in counts {
+            let sum = kept.entry(what).or_default();
+            *sum = sum.saturating_add(count);
+        }
+    }
+
     /// All that was counted and not yet told, by call.
     pub fn drain(&mut self) -> BTreeMap<Option<CallId>, BTreeMap<String, u64>> {
         std::mem::take(&mut self.counts)

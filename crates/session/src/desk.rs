@@ -2,7 +2,7 @@
 //! is in the ledger before it is given. The same desk serves the session's socket and a hook outside a session.
 
 use crate::calls::{Control, MOST_PATHS, OpenCall};
-use crate::recorder::{Recorder, in_call, now, shortened};
+use crate::recorder::{Recorder, in_call, now, short_name, short_path, shortened};
 use crate::words;
 use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
 use remit_core::{AbsPath, Action, CallId, Decision, Effect, Object, Verb};
@@ -78,15 +78,15 @@ impl Desk {
         let verdict = match self.worst(call) {
             Some((effort, action, decision)) => {
                 let mut record = Record::access(now(), Door::Hook, &action, &decision)
-                    .spelled(effort.asked.as_bytes(), None);
+                    .spelled(short_path(&effort.asked).as_bytes(), None);
                 if conversation == Some(CANARY_CONVERSATION) && !self.tested.swap(true, Ordering::Relaxed) {
                     record =
                         self.recorder.record(Event::Hooks, Door::Hook).with("hooks", "refused a test call");
                 }
-                record.host = Some(host.to_owned());
-                record.conversation = conversation.map(str::to_owned);
+                record.host = Some(short_name(host));
+                record.conversation = conversation.map(short_name);
                 record = in_call(record, open_call(call, pid).as_ref());
-                record.tool = Some(call.tool.clone());
+                record.tool = Some(short_name(&call.tool));
                 self.write(&record, true)?;
                 let deciding = decision.deciding();
                 Verdict {
@@ -140,16 +140,16 @@ impl Desk {
     ) -> Result<(), String> {
         let mut record = self.recorder.record(Event::Call, Door::Hook);
         record.effect = Some(Effect::Allow);
-        record.host = Some(host.to_owned());
-        record.conversation = conversation.map(str::to_owned);
-        record.tool = Some(call.tool.clone());
+        record.host = Some(short_name(host));
+        record.conversation = conversation.map(short_name);
+        record.tool = Some(short_name(&call.tool));
         record.call = call.id.clone();
         record.command = call.command.as_deref().map(shortened);
-        record.subagent = call.subagent.clone();
+        record.subagent = call.subagent.as_deref().map(short_name);
         if let Some(first) = call.efforts.first() {
             record.verb = Some(first.verb);
             record.path = Some(first.path.to_string());
-            record.asked = Some(first.asked.clone());
+            record.asked = Some(short_path(&first.asked));
         }
         self.write(&record, false)?;
         match (&self.tell, open_call(call, pid)) {
@@ -177,9 +177,9 @@ impl Desk {
     ) -> Result<Answer, String> {
         let name = serde_json::to_value(moment).map_err(|e| e.to_string())?;
         let mut record = self.recorder.record(Event::Moment, Door::Hook).with("moment", name);
-        record.host = Some(host.to_owned());
-        record.conversation = conversation.map(str::to_owned);
-        record.subagent = subagent.map(str::to_owned);
+        record.host = Some(short_name(host));
+        record.conversation = conversation.map(short_name);
+        record.subagent = subagent.map(short_name);
         let ends = matches!(moment, Moment::Stop | Moment::SubagentStop | Moment::SessionEnd);
         self.write(&record, ends)?;
         Ok(Answer::Noted { context: None })
@@ -202,10 +202,10 @@ fn open_call(call: &ToolCall, host: Option<u32>) -> Option<OpenCall> {
     let paths = named.take(MOST_PATHS).cloned().collect();
     Some(OpenCall {
         id: call.id.clone()?,
-        tool: call.tool.clone(),
+        tool: short_name(&call.tool),
         command: call.command.as_deref().map(shortened),
         paths,
-        subagent: call.subagent.clone(),
+        subagent: call.subagent.as_deref().map(short_name),
         host,
     })
 }

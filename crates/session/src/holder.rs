@@ -8,6 +8,7 @@ use crate::calls::Control;
 use crate::choose::Chosen;
 use crate::desk::Desk;
 use crate::home::{Home, HomeError};
+use crate::ignored::{self, Ignored};
 use crate::lease::{self, Lease};
 use crate::listings::remembering;
 use crate::recorder::{self, Recorder, fresh_session, now};
@@ -60,6 +61,9 @@ pub enum RunError {
     /// The session's own folder.
     #[error("the session's own folder cannot be made")]
     Lease(#[source] io::Error),
+    /// What is ignored cannot be looked at, or not be kept.
+    #[error("the ignored files of the work tree cannot be told")]
+    Ignored(#[source] io::Error),
     /// No randomness for a session's id.
     #[error("no fresh session id can be made")]
     Fresh(#[source] io::Error),
@@ -85,6 +89,10 @@ pub struct HookFile {
 /// Where Remit's own program stands inside a view.
 pub const INNER_REMIT: &str = "/run/remit/session/remit";
 const INNER_SETTINGS: &str = "/run/remit/session/settings.json";
+
+/// What is noted where sessions have changed what is ignored.
+pub const DISPUTED: &str = "not taken over: what sessions have written to .gitignore; what it names anew is recorded like \
+                            all other work until a person changes or touches the file outside of a session";
 
 /// A session that runs.
 pub struct Session {
@@ -148,9 +156,16 @@ impl Parts<'_> {
             let plan = self.plan(&policy, disk)?;
             Ok::<_, RunError>((Arc::new(policy), plan))
         })?;
-        let notes = plan.notes.clone();
+        let mut notes = plan.notes.clone();
         let socket = Socket::bind(&self.sockets, self.id.as_str()).map_err(RunError::Socket)?;
-        let warden = Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch());
+        let alone = !lease::others_live(&self.state.homes(), self.lease.root());
+        let ignored =
+            Ignored::look(&self.state.ignored(), &self.workspace.root, alone).map_err(RunError::Ignored)?;
+        if ignored.disputed {
+            notes.push(DISPUTED.to_owned());
+        }
+        let (rules, marks) = ignored.into_parts();
+        let warden = Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch(&rules), marks);
         let holder = self.recorder(&policy)?;
         let spec = self.spec(plan, Arc::new(warden), &socket)?;
         let elsewhere = spec.cwd.as_bytes() == base::HOME.as_bytes();
@@ -249,7 +264,8 @@ impl Parts<'_> {
         Ok(Recorder::new(self.workspace.ledger(&self.state)?, actor, policy))
     }
 
-    fn scratch(&self) -> Scratch {
+    fn scratch(&self, ignored: &str) -> Scratch {
+        let exclude = ignored::text(&self.workspace.root.as_path().join(".git/info/exclude"));
         let folders = base::session_rules(&self.workspace.root).into_iter().map(|rule| rule.path).collect();
         // An index that cannot be read makes everything work: more is recorded, never less.
         let tracked = remit_git::checkout(self.workspace.root.as_path())
@@ -257,7 +273,7 @@ impl Parts<'_> {
             .flatten()
             .filter(|checkout| checkout.work_tree == self.workspace.root.as_path())
             .and_then(|checkout| remit_git::tracked(&checkout.git_dir).ok().flatten());
-        Scratch::new(&self.workspace.root, folders, tracked)
+        Scratch::new(&self.workspace.root, folders, tracked, &[&exclude, ignored])
     }
 
     fn spec(&self, plan: Plan, warden: Arc<Warden>, socket: &Socket) -> Result<Spec, RunError> {
@@ -392,6 +408,9 @@ impl Session {
     /// run.
     pub fn finish(self) -> Result<ChildExit, RunError> {
         let exit = self.running.wait();
+        // What a program left that cannot be removed is collected by a later run. It comes first: on a full disk
+        // the last records need the room.
+        drop(lease::clear(self.lease.root()));
         let recorder = self.desk.recorder();
         let how = match exit {
             ChildExit::Code(code) => json!({"code": code}),
@@ -402,8 +421,6 @@ impl Session {
         recorder.end();
         let keys = Keys::load_or_create(&self.state.keys())?;
         remit_store::checkpoint(recorder.ledger(), &keys, now(), &self.state.anchor())?;
-        // What a program left that cannot be removed is collected by a later run.
-        drop(lease::clear(self.lease.root()));
         Ok(exit)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -239,8 +239,10 @@ impl Home {
 
 /// The copy's bytes: the original cut down and edited, or only the edits if there is no original.
 fn edited(copy: &CopySpec, from: &Path, workspace: &Path) -> Result<Vec<u8>, HomeError> {
-    let mut value = match fs::read(from) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| HomeError::Malformed(from.to_owned(), e))?,
+    let mut bytes = Vec::new();
+    let read = remit_config::find::open(from).and_then(|mut file| file.read_to_end(&mut bytes));
+    let mut value = match read {
+        Ok(_) => serde_json::from_slice(&bytes).map_err(|e| HomeError::Malformed(from.to_owned(), e))?,
         Err(e) if e.kind() == io::ErrorKind::NotFound => Value::Object(serde_json::Map::new()),
         Err(e) => return Err(HomeError::Read(from.to_owned(), e)),
     };

@@ -1,10 +1,16 @@
 //! Who lives: each session holds a lock on a file in its home for as long as its processes live, so that a
 //! later run can tell what a killed holder left behind, and remove it.
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{
+    AtFlags, Dir, FlockOperation, Mode, OFlags, chmod, fchmod, flock, open, openat, renameat, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::path::Arg;
+use std::ffi::CStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const LEASE: &str = "lease";
@@ -69,8 +75,25 @@ pub fn collect(homes: &Path, sockets: &Path) {
 
 /// The lock of a home that nobody holds.
 fn abandoned(home: &Path) -> Option<File> {
-    let file = OpenOptions::new().write(true).custom_flags(libc_nofollow()).open(home.join(LEASE)).ok()?;
+    let file = open_lease(home).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok().map(|()| file)
+}
+
+/// Whether a session other than that of this home lives, or is being started; so too if that cannot be told.
+pub fn others_live(homes: &Path, own: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(homes) else { return true };
+    entries.into_iter().any(|entry| match entry {
+        Ok(entry) if entry.path() == own => false,
+        Ok(entry) => match open_lease(&entry.path()) {
+            Ok(file) => flock(&file, FlockOperation::NonBlockingLockExclusive).is_err(),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        },
+        Err(_) => true,
+    })
+}
+
+fn open_lease(home: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).custom_flags(libc_nofollow()).open(home.join(LEASE))
 }
 
 fn libc_nofollow() -> i32 {
@@ -85,37 +108,89 @@ pub fn clear(home: &Path) -> io::Result<()> {
     remove(home)
 }
 
-/// Removes a folder and all below it, following no link. Folders that their owner may not enter are opened
-/// first: a program can leave such.
+/// A folder that is entered, no link.
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Removes a folder and all below it, following no link. However deep it is, it takes few descriptors and no long
+/// path: folders within folders are moved up to the top first.
 fn remove(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(folder)?;
-            fs::remove_dir_all(folder)
-        }
-        other => other,
-    }
+    let Some((parent, name)) = folder.parent().zip(folder.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let parent = match open(parent, FOLDER, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(()),
+        other => other?,
+    };
+    let top = match enter(&parent, name) {
+        Err(Errno::NOENT) => return Ok(()),
+        other => other?,
+    };
+    let mut raised = 0;
+    // Each round empties the folders that stand in the top, and puts theirs there.
+    while empty(&top, |name| {
+        let below = enter(&top, name)?;
+        empty(&below, |inner| raise(&below, inner, &top, &mut raised))?;
+        unlinkat(&top, name, AtFlags::REMOVEDIR)
+    })? {}
+    Ok(unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
 }
 
-/// Gives the owner back what it takes to remove a tree. Links are not followed: only real folders are entered.
-fn open_up(folder: &Path) -> io::Result<()> {
-    if !fs::symlink_metadata(folder)?.is_dir() {
-        return Ok(());
+/// Opens a folder, whatever its mode: a program can leave such that their owner may not enter.
+fn enter(parent: &OwnedFd, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
+    match openat(parent, name, FOLDER, Mode::empty()) {
+        Err(Errno::ACCESS) => {}
+        other => return other,
     }
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
-    for entry in fs::read_dir(folder)? {
+    let closed = openat(parent, name, OFlags::PATH | FOLDER, Mode::empty())?;
+    chmod(format!("/proc/self/fd/{}", closed.as_raw_fd()), Mode::RWXU)?;
+    openat(parent, name, FOLDER, Mode::empty())
+}
+
+/// Removes what is no folder from a folder, and does with each folder as it is told; whether there was any.
+fn empty(folder: &OwnedFd, mut inner: impl FnMut(&CStr) -> Result<(), Errno>) -> Result<bool, Errno> {
+    // Without the right to write, nothing can be taken out of it.
+    fchmod(folder, Mode::RWXU)?;
+    let mut any = false;
+    for entry in Dir::read_from(folder)? {
         let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            open_up(&entry.path())?;
+        let name = entry.file_name();
+        if [c".", c".."].contains(&name) {
+            continue;
+        }
+        match unlinkat(folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(Errno::ISDIR) => {
+                any = true;
+                inner(name)?;
+            }
+            Err(error) => return Err(error),
         }
     }
-    Ok(())
+    Ok(any)
+}
+
+/// Removes a folder, or moves it to the top if it has anything in it.
+fn raise(parent: &OwnedFd, name: &CStr, top: &OwnedFd, raised: &mut u64) -> Result<(), Errno> {
+    match unlinkat(parent, name, AtFlags::REMOVEDIR) {
+        Err(Errno::NOTEMPTY) => {}
+        other => return other,
+    }
+    // A folder that moves is changed itself.
+    fchmod(&enter(parent, name)?, Mode::RWXU)?;
+    loop {
+        *raised = raised.saturating_add(1);
+        match renameat(parent, name, top, format!("{raised}")) {
+            // Something there has this name.
+            Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+            other => return other,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_living_session_keeps_its_home_and_a_dead_one_loses_it() {
@@ -150,8 +225,29 @@ mod tests {
         fs::create_dir_all(home.join("closed/deep")).unwrap();
         std::os::unix::fs::symlink(&outside, home.join("closed/link")).unwrap();
         fs::set_permissions(home.join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
-        open_up(&home).unwrap();
         remove(&home).unwrap();
         assert!(!home.exists() && outside.join("precious").exists());
+    }
+
+    #[test]
+    fn a_tree_deeper_than_any_path_is_removed_with_few_descriptors() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        fs::create_dir(&home).unwrap();
+        let mut at = open(&home, FOLDER, Mode::empty()).unwrap();
+        for level in 0..5000 {
+            // Names as the removal itself gives.
+            let name = format!("{}", level % 3 + 1);
+            rustix::fs::mkdirat(&at, name.as_str(), Mode::RWXU).unwrap();
+            let below = openat(&at, name.as_str(), FOLDER, Mode::empty()).unwrap();
+            openat(&at, "file", OFlags::CREATE | OFlags::WRONLY, Mode::empty()).unwrap();
+            if level % 7 == 0 {
+                fchmod(&at, Mode::empty()).unwrap();
+            }
+            at = below;
+        }
+        drop(at);
+        remove(&home).unwrap();
+        assert!(!home.exists());
     }
 }

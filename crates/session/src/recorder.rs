@@ -1,11 +1,13 @@
 //! Writes what somebody did or was refused into the ledger, for one actor under one policy.
 
 use crate::calls::OpenCall;
+use crate::refusals::REFUSED;
 use crate::syncer::Syncer;
-use remit_core::{Actor, SessionId};
+use remit_core::{Actor, Effect, SessionId};
 use remit_ledger::{Door, Event, Record, Time};
-use remit_store::{Ledger, LedgerError, Receipt};
+use remit_store::{Ledger, LedgerError, Receipt, Room};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 /// The present moment.
@@ -26,6 +28,10 @@ pub fn fresh_session() -> std::io::Result<SessionId> {
 
 /// How much of a command line is recorded, in bytes; its hash and length stand for the rest.
 const LONGEST_COMMAND: usize = 16 << 10;
+/// The same for the name of a tool, a host, a conversation, a subagent.
+const LONGEST_NAME: usize = 256;
+/// The same for a path as it was asked for.
+const LONGEST_PATH: usize = 4096;
 
 /// Appends records for one actor.
 #[derive(Debug)]
@@ -35,6 +41,8 @@ pub struct Recorder {
     actor: Actor,
     digest: String,
     epoch: u64,
+    /// How many refusals could not be recorded, and are not yet told.
+    unrecorded: AtomicU64,
 }
 
 impl Recorder {
@@ -46,6 +54,7 @@ impl Recorder {
             actor,
             digest: policy.digest().to_string(),
             epoch: policy.epoch(),
+            unrecorded: AtomicU64::new(0),
         }
     }
 
@@ -83,11 +92,53 @@ impl Recorder {
         self.syncer.end();
     }
 
-    /// Appends; on success the record survives the death of any process. `urgent`: synced to disk at once.
+    /// Appends; on success the record survives the death of any process. `urgent`: synced to disk at once. What
+    /// cannot be recorded is refused, so the next record that succeeds tells how often that was.
     pub fn append(&self, record: &Record, urgent: bool) -> Result<Receipt, LedgerError> {
-        let receipt = self.ledger.append_record(record)?;
-        self.syncer.appended(urgent);
-        Ok(receipt)
+        match self.ledger.append_record_in(record, room(record)) {
+            Ok(receipt) => {
+                self.syncer.appended(urgent);
+                self.tell_unrecorded();
+                Ok(receipt)
+            }
+            Err(error) => {
+                self.unrecorded.fetch_add(refusals(record), Ordering::Relaxed);
+                Err(error)
+            }
+        }
+    }
+
+    /// Says how many refusals could not be recorded, if there are such and it can be said now.
+    pub fn tell_unrecorded(&self) {
+        let count = self.unrecorded.swap(0, Ordering::Relaxed);
+        if count == 0 {
+            return;
+        }
+        let refusals = if count == 1 { "refusal" } else { "refusals" };
+        let mut record = self.record(Event::Alert, Door::Holder);
+        record.why = Some(format!("{count} {refusals} could not be recorded"));
+        record.counts = [("unrecorded".to_owned(), count)].into();
+        match self.ledger.append_record_in(&record, Room::Last) {
+            Ok(_) => self.syncer.appended(true),
+            Err(_) => drop(self.unrecorded.fetch_add(count, Ordering::Relaxed)),
+        }
+    }
+}
+
+/// What of the space that is kept on disk a record may use: a refusal must be told, and so must the end.
+fn room(record: &Record) -> Room {
+    match record.event {
+        Event::SessionEnd => Room::Last,
+        _ if record.effect.is_some_and(|effect| effect != Effect::Allow) => Room::Refusal,
+        _ => Room::Plain,
+    }
+}
+
+/// How many refusals it comes to if a record cannot be written: an allowed deed is refused then, too.
+fn refusals(record: &Record) -> u64 {
+    match record.event {
+        Event::Access | Event::Call => 1,
+        _ => record.counts.get(REFUSED).copied().unwrap_or(0),
     }
 }
 
@@ -104,15 +155,29 @@ pub fn in_call(mut record: Record, call: Option<&OpenCall>) -> Record {
 
 /// A command line as it is recorded.
 pub fn shortened(command: &str) -> String {
-    let mut end = command.len().min(LONGEST_COMMAND);
-    while !command.is_char_boundary(end) {
+    cut(command, LONGEST_COMMAND)
+}
+
+/// What a host calls a tool, itself, a conversation or a subagent, as it is recorded.
+pub fn short_name(name: &str) -> String {
+    cut(name, LONGEST_NAME)
+}
+
+/// A path as it was asked for, as it is recorded.
+pub fn short_path(asked: &str) -> String {
+    cut(asked, LONGEST_PATH)
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    let mut end = text.len().min(longest);
+    while !text.is_char_boundary(end) {
         end -= 1;
     }
-    match command.get(..end) {
-        Some(head) if end < command.len() => {
-            let hash = remit_ledger::Hash::of(&[command.as_bytes()]);
-            format!("{head}… [{} bytes, sha256:{hash}]", command.len())
+    match text.get(..end) {
+        Some(head) if end < text.len() => {
+            let hash = remit_ledger::Hash::of(&[text.as_bytes()]);
+            format!("{head}… [{} bytes, sha256:{hash}]", text.len())
         }
-        _ => command.to_owned(),
+        _ => text.to_owned(),
     }
 }

@@ -2,24 +2,29 @@
 //! policy that it was born with and a ledger of its own; it needs nobody to answer.
 
 use crate::calls::{Calls, Control, OpenCall};
+use crate::ignored::Marks;
 use crate::lineage;
 use crate::recorder::{Recorder, in_call, now};
+use crate::refusals::Refusals;
 use crate::scratch::Scratch;
 use remit_core::wire::CANARY;
-use remit_core::{AbsPath, Action, CallId, Decision, Effect, Object, Verb, Why};
+use remit_core::{AbsPath, Action, CallId, Decision, Effect, Layer, Object, Reason, Verb, Why};
 use remit_ledger::{Door, Event, Record};
 use remit_policy::{Facts, Policy, decide};
-use remit_sandbox::authority::{Authority, Operation, Ruling};
+use remit_sandbox::authority::{Authority, Fixed, Operation, Ruling};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// The authority of one session.
 #[derive(Debug)]
 pub struct Warden {
     policy: Arc<Policy>,
-    recorder: Recorder,
+    recorder: Arc<Recorder>,
+    refusals: Arc<Refusals>,
     scratch: Scratch,
+    marks: Marks,
     calls: Mutex<Calls>,
     /// Temporary siblings that this session made and has not yet renamed or deleted.
     provisional: Mutex<HashSet<AbsPath>>,
@@ -39,11 +44,14 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Warden {
     /// For a session.
-    pub fn new(policy: Arc<Policy>, recorder: Recorder, scratch: Scratch) -> Self {
+    pub fn new(policy: Arc<Policy>, recorder: Recorder, scratch: Scratch, marks: Marks) -> Self {
+        let recorder = Arc::new(recorder);
         Self {
             policy,
+            refusals: Arc::new(Refusals::new(Arc::clone(&recorder))),
             recorder,
             scratch,
+            marks,
             calls: Mutex::default(),
             provisional: Mutex::default(),
             tried: AtomicBool::new(false),
@@ -63,8 +71,17 @@ impl Warden {
         };
         let action = self.action(operation.verb, object);
         let mut decision = decide(&self.policy, &Facts::default(), &action);
-        if operation.outside {
-            refuse(&mut decision, "it was opened outside the session, and only its name says otherwise");
+        if let Some(fixed) = operation.fixed {
+            let why = match fixed {
+                Fixed::Outside => "it was opened outside the session, and only its name says otherwise",
+                Fixed::Foreign => {
+                    "a process changes only itself, and process 1 is the gate that holds the session"
+                }
+            };
+            let why = Why::Unjudged(why.into());
+            decision.effect = Effect::Deny;
+            decision.reasons =
+                vec![Reason { layer: Layer::Protected, effect: Effect::Deny, rule: None, why }];
         } else if decision.effect == Effect::Allow && !self.sibling_holds(operation, &decision) {
             refuse(&mut decision, "a temporary sibling may be touched only by the session that made it");
         } else if decision.effect == Effect::Allow
@@ -149,8 +166,7 @@ impl Warden {
         let mut calls = held(&self.calls);
         let record = self.access(operation, action, decision, calls.owner(operation.path, operation.pid));
         drop(calls);
-        // Refused it is, recorded or not: what cannot be recorded is not allowed either.
-        drop(self.recorder.append(&record, true));
+        self.refusals.add(record, Instant::now());
     }
 
     fn access(
@@ -180,8 +196,10 @@ impl Warden {
         record.counts = counts;
         let mut record = in_call(record, call);
         record.call = record.call.or_else(|| id.cloned());
-        // Counts of what has already happened; a ledger that cannot take them refuses the next change.
-        drop(self.recorder.append(&record, false));
+        // What has already happened; a ledger that cannot take it refuses the next change, and takes it later.
+        if self.recorder.append(&record, false).is_err() {
+            held(&self.calls).give_back(record.call, record.counts);
+        }
     }
 }
 
@@ -204,12 +222,14 @@ fn refuse(decision: &mut Decision, why: &str) {
 
 impl Authority for Warden {
     fn start(&self) {
-        // Without the thread, records still reach the kernel before each answer; only the disk comes later.
+        // Without the threads, records still reach the kernel before each answer; only the disk comes later, and
+        // the counts of a flood.
         drop(self.recorder.start());
+        drop(self.refusals.start());
     }
 
     fn judge(&self, operation: &Operation<'_>) -> Ruling {
-        let (action, decision) = self.decide(operation);
+        let (action, mut decision) = self.decide(operation);
         if decision.effect != Effect::Allow {
             if self.is_self_test(operation) {
                 return Ruling::Deny;
@@ -217,8 +237,12 @@ impl Authority for Warden {
             self.refused(operation, &action, &decision);
             return Ruling::Deny;
         }
-        let to_scratch = operation.to.as_ref().is_none_or(|t| self.scratch.has(t.path, operation.is_dir));
-        if to_scratch && self.scratch.has(operation.path, operation.is_dir) {
+        if self.marks.note(operation).is_err() {
+            refuse(&mut decision, "that it may change what is ignored cannot be noted");
+            self.refused(operation, &action, &decision);
+            return Ruling::Deny;
+        }
+        if self.scratch.takes(operation) {
             held(&self.calls).count(operation.path, operation.pid, operation.verb.word());
             return Ruling::Allow;
         }
@@ -251,10 +275,14 @@ impl Authority for Warden {
     }
 
     fn finish(&self) {
+        // The session's open files are closed. A mark that cannot be left was left when the first one was.
+        drop(self.marks.end());
+        self.refusals.end();
         let rest = held(&self.calls).drain();
         for (id, counts) in rest {
             self.counted(None, id.as_ref(), counts);
         }
+        self.recorder.tell_unrecorded();
         // The session is over; what the disk did not take, `verify` says.
         drop(self.recorder.settle());
     }

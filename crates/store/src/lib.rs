@@ -10,6 +10,7 @@ pub mod state_dir;
 
 pub use ledger::{
     Anchor, BadCheckpoint, CheckpointAt, CheckpointFault, Checkpoints, Damaged, Entry, Follow, HeadState,
-    Keys, Ledger, LedgerError, Lenient, Piece, Reader, Receipt, Report, checkpoint, read_anchor, verify,
+    Keys, Ledger, LedgerError, Lenient, Piece, Reader, Receipt, Report, Room, checkpoint, read_anchor,
+    verify,
 };
 pub use state_dir::{Environment, StateDir, StateError};

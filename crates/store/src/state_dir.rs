@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! $REMIT_STATE_DIR/<workspace>/, else $XDG_STATE_HOME/remit/<workspace>/, else ~/.local/state/remit/<workspace>/
-//!   ledger/  keys/  homes/  snapshots/  anchor.json
+//!   ledger/  keys/  homes/  snapshots/  ignored/  anchor.json
 //! ```
 //!
 //! `<workspace>` is the base name of the main checkout and 12 hex digits of the hash of its path.
@@ -191,6 +191,11 @@ impl StateDir {
     /// What the folders of the workspace held at the last launch: only a memory, of no worth to anybody else.
     pub fn listings(&self) -> PathBuf {
         self.root.join("listings")
+    }
+
+    /// What counts as ignored in each work tree.
+    pub fn ignored(&self) -> PathBuf {
+        self.root.join("ignored")
     }
 
     /// The ledger's last checkpoint, kept apart from the ledger.

@@ -10,6 +10,7 @@ use remit_session::listings::remembering;
 use remit_session::workspace::{OpenError, Workspace};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::Path;
 
 /// Checks a policy. Exit 0 if it has no error, 3 if it has.
@@ -48,7 +49,8 @@ fn open(args: &CheckArgs, environment: &Environment) -> Result<Workspace, OpenEr
     let path = environment.cwd.join(file);
     let unreadable = |source| remit_config::FindError::Unreadable { file: file.clone(), source };
     let path = std::fs::canonicalize(&path).map_err(unreadable)?;
-    let bytes = std::fs::read(&path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    remit_config::find::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(unreadable)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let root = AbsPath::try_from(folder).map_err(|e| OpenError::Path(folder.to_owned(), e))?;
     Workspace::read(root, file.display().to_string(), &bytes, environment)

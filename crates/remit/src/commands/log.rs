@@ -7,6 +7,7 @@ use remit_core::{Effect, Exit, Verb};
 use remit_ledger::{Event, Record};
 use remit_session::environment::Environment;
 use remit_session::recorder::now;
+use remit_session::refusals::REFUSED;
 use remit_session::workspace::Workspace;
 use remit_store::{Entry, LedgerError, Piece, Reader};
 use serde_json::json;
@@ -285,7 +286,9 @@ fn line(seq: u64, record: &Record) -> String {
     if let Some(to) = &record.to {
         out.push_str(&format!(" -> {to}"));
     }
+    let more = record.counts.get(REFUSED).filter(|_| record.verb.is_some()).map(|n| format!("{n} more"));
     let mut tail = Vec::new();
+    tail.extend(more.as_deref());
     tail.extend(record.tool.as_deref());
     tail.extend(record.syscall.as_deref());
     if !tail.is_empty() {
@@ -309,6 +312,9 @@ fn event_words(record: &Record) -> String {
     }
     if let Some(command) = record.command.as_ref().or(record.program.as_ref()) {
         words.push_str(&format!(" {command}"));
+    }
+    if let Some(why) = &record.why {
+        words.push_str(&format!(" {why}"));
     }
     for key in ["moment", "exit", "why", "ok", "hooks"] {
         if let Some(value) = record.detail.get(key) {

@@ -91,7 +91,7 @@ fn as_text(report: &Report) -> String {
         HeadState::Fits | HeadState::Unreached => {}
         HeadState::Behind { records } => {
             line(format!(
-                "{} more than the head counts: a writer was killed; the next append counts them",
+                "{} more than the head counts: an append was cut short; the next one counts them",
                 records
             ));
         }
@@ -101,7 +101,7 @@ fn as_text(report: &Report) -> String {
         }
     }
     for (seq, torn) in &report.sealed {
-        line(format!("record {seq} seals a torn end of {} bytes: a writer was killed", torn.bytes));
+        line(format!("record {seq} seals a torn end of {} bytes: an append was cut short", torn.bytes));
     }
     for (seq, damage) in &report.damaged {
         line(format!(
@@ -122,7 +122,7 @@ fn as_text(report: &Report) -> String {
     }
     if report.unsealed > 0 {
         line(format!(
-            "{} bytes at the end are no whole line: a writer was killed; the next append seals them",
+            "{} bytes at the end are no whole line: an append was cut short; the next one seals them",
             report.unsealed
         ));
     }

@@ -55,6 +55,15 @@ fn a_session_that_never_started_leaves_nothing() -> Result<()> {
 }
 
 #[test]
+fn a_home_deeper_than_any_path_is_removed() -> Result<()> {
+    each_user(POLICY, |env| {
+        let deep = "import os\nfor folder in (os.environ['HOME'], os.environ['TMPDIR']):\n os.chdir(folder)\n for level in range(2000):\n  os.mkdir('d'); os.chdir('d')\n open('file', 'w')";
+        remit(env, &["run", "--", "python3", "-c", deep])?.ended(0)?;
+        nothing_is_left(env)
+    })
+}
+
+#[test]
 fn killing_the_holder_leaves_nothing_running_and_loses_no_record() -> Result<()> {
     each_user(POLICY, |env| {
         let mark = mark();

@@ -9,6 +9,7 @@ mod files;
 mod leftovers;
 mod links;
 mod place;
+mod records;
 mod surroundings;
 mod terminal;
 mod watch;

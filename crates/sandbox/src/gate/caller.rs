@@ -179,6 +179,23 @@ impl<'g> Caller<'g> {
         Ok(bytes)
     }
 
+    /// Two numbers of eight bytes at an address of the caller.
+    pub(super) fn numbers(&self, address: u64) -> Result<[u64; 2], Errno> {
+        let bytes = self.bytes(address, 16)?;
+        let number = |half: &[u8]| half.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+        let (first, second) = bytes.split_at(8);
+        Ok([number(first), number(second)])
+    }
+
+    /// Puts two numbers at an address of the caller.
+    pub(super) fn put_numbers(&self, address: u64, numbers: [u64; 2]) -> Result<(), Errno> {
+        let mut bytes = [0; 16];
+        for (place, byte) in bytes.iter_mut().zip(numbers.into_iter().flat_map(u64::to_le_bytes)) {
+            *place = byte;
+        }
+        sys::write_memory(self.notice.thread, address, &bytes)
+    }
+
     /// Where the caller's relative paths begin: at its working folder or at a descriptor of its own.
     pub(super) fn base(&self, descriptor: i32) -> Result<OwnedFd, Errno> {
         if descriptor != libc::AT_FDCWD {

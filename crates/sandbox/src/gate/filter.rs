@@ -1,7 +1,7 @@
 //! The kernel's program, made from the table. Calls whose arguments do not matter and that are free never run
 //! it: the kernel sees that and remembers.
 
-use super::table::{ARCHITECTURE, Answer, CALLS, COMMANDS, Call, Command, LAST, UNASSIGNED};
+use super::table::{ARCHITECTURE, Answer, CALLS, Call, Command, LAST, UNASSIGNED};
 use libc::sock_filter;
 
 const LOAD: u16 = 0x20;
@@ -50,9 +50,9 @@ pub fn program() -> Vec<sock_filter> {
         step(RETURN, error(libc::ENOSYS)),
     ];
     // The frequent ones stand first.
-    let (depends, plain): (Vec<&Call>, Vec<&Call>) = CALLS
-        .iter()
-        .partition(|call| matches!(call.2, Answer::OnWrite(_) | Answer::OnOwnerMask | Answer::ByCommand));
+    let frequent =
+        |call: &&Call| matches!(call.2, Answer::OnWrite(_) | Answer::OnOwnerMask | Answer::ByCommand(_));
+    let (depends, plain): (Vec<&Call>, Vec<&Call>) = CALLS.iter().partition(frequent);
     for call in depends.into_iter().chain(plain) {
         let body = body(call.2);
         if let Ok(length @ 1..) = u8::try_from(body.len()) {
@@ -91,12 +91,38 @@ fn body(answer: Answer) -> Vec<sock_filter> {
             step(RETURN, NOTIFY),
             step(RETURN, ALLOW),
         ],
-        Answer::ByCommand => {
+        Answer::OfOther => of_other(0).to_vec(),
+        Answer::OnLimit => vec![
+            step(LOAD, argument(0)),
+            unless(IF_EQUAL, 0, 1),
+            step(RETURN, ALLOW),
+            // A pointer has both halves of the register.
+            step(LOAD, argument(2)),
+            unless(IF_EQUAL, 0, 3),
+            step(LOAD, argument(2) + 4),
+            unless(IF_EQUAL, 0, 1),
+            step(RETURN, ALLOW),
+            step(RETURN, NOTIFY),
+        ],
+        Answer::OfRank(process) => {
+            let mut body = vec![step(LOAD, argument(0)), unless(IF_EQUAL, process, 4)];
+            body.extend(of_other(1));
+            for many in [process + 1, process + 2] {
+                body.extend([unless(IF_EQUAL, many, 1), step(RETURN, error(libc::EPERM))]);
+            }
+            body.push(step(RETURN, ALLOW));
+            body
+        }
+        Answer::ByCommand(commands) => {
             let mut body = vec![step(LOAD, argument(1))];
             let (types, whole): (Vec<_>, Vec<_>) =
-                COMMANDS.iter().copied().partition(|row| row.1 == Command::Type);
+                commands.iter().copied().partition(|row| row.1 == Command::Type);
             for (command, answer) in whole {
-                let answer = if answer == Command::Pass { ALLOW } else { error(libc::EPERM) };
+                let answer = match answer {
+                    Command::Pass => ALLOW,
+                    Command::Unknown => error(libc::EINVAL),
+                    Command::Deny | Command::Type => error(libc::EPERM),
+                };
                 body.extend([unless(IF_EQUAL, command, 1), step(RETURN, answer)]);
             }
             body.push(step(AND, 0xff00));
@@ -107,6 +133,11 @@ fn body(answer: Answer) -> Vec<sock_filter> {
             body
         }
     }
+}
+
+/// Stops if the argument of this index names a process; 0 is the caller.
+const fn of_other(index: u32) -> [sock_filter; 4] {
+    [step(LOAD, argument(index)), unless(IF_EQUAL, 0, 1), step(RETURN, ALLOW), step(RETURN, NOTIFY)]
 }
 
 #[cfg(test)]
@@ -201,6 +232,47 @@ mod tests {
         assert_eq!(ioctl(0x4080_6685), error(libc::ENOTTY));
         for passes in [0x5401, 0x5413, 0x541b, 0x8008_6601, 0x4004_9409] {
             assert_eq!(ioctl(passes), ALLOW);
+        }
+    }
+
+    #[test]
+    fn no_lease_can_be_taken() {
+        let fcntl = |command: u64| here(libc::SYS_fcntl, [3, command, 1, 0, 0, 0]);
+        for lease in [1024, 1039, 1040, 1 << 40 | 1024] {
+            assert_eq!(fcntl(lease), error(libc::EINVAL));
+        }
+        for passes in [0, 1, 2, 4, 6, 1025, 1030, 1031, 1033, 37] {
+            assert_eq!(fcntl(passes), ALLOW);
+        }
+    }
+
+    #[test]
+    fn what_changes_how_another_process_runs_stops_and_what_changes_the_caller_does_not() {
+        let limit = |process, new| here(libc::SYS_prlimit64, [process, 7, new, 0x1000, 0, 0]);
+        assert_eq!((limit(0, 0x1000), limit(5, 0)), (ALLOW, ALLOW));
+        // The upper half of the process is no part of it; that of the pointer is.
+        assert_eq!(limit(1 << 32, 0x1000), ALLOW);
+        for new in [0x1000, 1 << 32, u64::MAX] {
+            assert_eq!(limit(1, new), NOTIFY);
+        }
+        let scheduling = [
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setscheduler,
+            libc::SYS_sched_setaffinity,
+            libc::SYS_sched_setattr,
+        ];
+        for number in scheduling {
+            assert_eq!(here(number, [0, 1, 2, 3, 0, 0]), ALLOW);
+            assert_eq!(here(number, [1, 1, 2, 3, 0, 0]), NOTIFY);
+        }
+        for (number, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+            let call = |which, who| here(number, [which, who, 19, 0, 0, 0]);
+            assert_eq!((call(process, 0), call(process, 1)), (ALLOW, NOTIFY));
+            for who in [0, 1] {
+                assert_eq!(call(process + 1, who), error(libc::EPERM));
+                assert_eq!(call(process + 2, who), error(libc::EPERM));
+                assert_eq!(call(process + 3, who), ALLOW, "the kernel refuses it");
+            }
         }
     }
 

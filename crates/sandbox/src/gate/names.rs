@@ -2,17 +2,21 @@
 
 use super::caller::Caller;
 use super::open::MODES;
-use super::place::{Last, Object, Place, Standing};
+use super::place::{Last, Object, Origin, Place, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
 use super::resolve::{Links, resolve, target};
+use super::serve::Gate;
 use super::table::{Call, Family};
 use remit_core::{AbsPath, Verb};
 use rustix::fs::{
-    AtFlags, FileType, Mode, RenameFlags, linkat, mkdirat, mknodat, renameat_with, symlinkat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, linkat, mkdirat, mknodat, renameat_with, symlinkat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use rustix::path::DecInt;
 use rustix::process::umask;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 
 /// What is done with names.
 #[derive(Debug)]
@@ -211,7 +215,7 @@ fn second_name(call: &Call, end: End, to: Option<End>, standing: Standing, namin
 fn either(one: Standing, other: Standing) -> Standing {
     let rank = |standing| match standing {
         Standing::Proc => 2,
-        Standing::Outside => 1,
+        Standing::Outside | Standing::Foreign => 1,
         Standing::Named | Standing::Nameless | Standing::Held => 0,
     };
     if rank(other) > rank(one) { other } else { one }
@@ -284,6 +288,21 @@ fn check_rename(from: &Place, to: &Place, swaps: bool, keeps: bool) -> Result<()
     }
 }
 
+/// Whether a folder is known to have an entry.
+fn is_full(gate: &Gate, folder: &Object) -> bool {
+    let Ok(listed) = folder.reopen(gate, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()) else {
+        return false;
+    };
+    let mut buffer = [MaybeUninit::uninit(); 1 << 10];
+    let mut entries = RawDir::new(&listed, &mut buffer);
+    while let Some(Ok(entry)) = entries.next() {
+        if ![&b"."[..], b".."].contains(&entry.file_name().to_bytes()) {
+            return true;
+        }
+    }
+    false
+}
+
 impl Naming {
     /// Does it.
     pub(super) fn perform(self, caller: &Caller<'_>) -> Reply {
@@ -327,6 +346,32 @@ impl Naming {
             Naming::Node { kind, .. } => *kind == FileType::RegularFile,
             Naming::Link { object, .. } => object.is_file(),
             _ => false,
+        }
+    }
+
+    /// The error that only the attempt shows: another mount, a mount's own folder, a folder that is not empty.
+    pub(super) fn late_error(&self, gate: &Gate) -> Option<Errno> {
+        let apart = |one: &OwnedFd, other: &OwnedFd| {
+            let [one, other] = [one, other].map(|fd| Origin::of(gate, fd).ok().and_then(|at| at.mount));
+            one.zip(other).is_some_and(|(one, other)| one != other)
+        };
+        let busy = |place: &Place| place.object.as_ref().is_some_and(|o| apart(&o.fd, &place.parent));
+        let (away, busy, full) = match self {
+            Naming::Remove { place, flags } => (false, busy(place), (!flags.is_empty()).then_some(place)),
+            Naming::Link { object, place } => (apart(&object.fd, &place.parent), false, None),
+            Naming::LinkOfLink { from, place } => (apart(&from.parent, &place.parent), false, None),
+            Naming::Rename { from, to, flags } => {
+                let replaced = (!flags.contains(RenameFlags::EXCHANGE) && to.is_folder()).then_some(to);
+                (apart(&from.parent, &to.parent), busy(from) || busy(to), replaced)
+            }
+            Naming::Folder { .. } | Naming::Node { .. } | Naming::Symlink { .. } => return None,
+        };
+        let full =
+            || full.and_then(|place| place.object.as_ref()).is_some_and(|folder| is_full(gate, folder));
+        match (away, busy) {
+            (true, _) => Some(Errno::XDEV),
+            (false, true) => Some(Errno::BUSY),
+            (false, false) => full().then_some(Errno::NOTEMPTY),
         }
     }
 

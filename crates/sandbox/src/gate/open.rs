@@ -4,6 +4,7 @@ use super::caller::Caller;
 use super::devices;
 use super::place::{Object, Place, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
+use super::proc_walk;
 use super::resolve::{Links, resolve};
 use super::serve::Gate;
 use super::table::Call;
@@ -106,7 +107,7 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         return Ok(opening(call, Verb::Create, end, standing, Opening { how, flags }));
     }
     if place.object.is_some() {
-        return existing(call, place, &path, flags);
+        return existing(caller, call, place, &path, flags);
     }
     if !creates || place.standing == Standing::Proc {
         return Err(Errno::NOENT);
@@ -117,7 +118,13 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     Ok(opening(call, Verb::Create, end, standing, Opening { how, flags }))
 }
 
-fn existing(call: &Call, place: Place, path: &[u8], flags: OFlags) -> Result<Planned, Errno> {
+fn existing(
+    caller: &Caller<'_>,
+    call: &Call,
+    place: Place,
+    path: &[u8],
+    flags: OFlags,
+) -> Result<Planned, Errno> {
     let creates = flags.contains(OFlags::CREATE);
     if creates && flags.contains(OFlags::EXCL) {
         return Err(Errno::EXIST);
@@ -135,12 +142,18 @@ fn existing(call: &Call, place: Place, path: &[u8], flags: OFlags) -> Result<Pla
         FileType::CharacterDevice | FileType::BlockDevice => return Err(Errno::ACCESS),
         _ => {}
     }
-    // The caller opens files of /proc as itself, and the floor lets it. It lets nobody create or cut a file, so one
-    // that is there and only to be read needs no judgement either.
-    if object.standing == Standing::Proc || !(writes(flags) || flags.contains(OFlags::TRUNC)) {
+    // The floor lets nobody create or cut a file, so one that is there and only to be read needs no judgement.
+    if !(writes(flags) || flags.contains(OFlags::TRUNC)) {
         return Ok(Planned::Now(Reply::Continue));
     }
-    let (end, standing) = (End::of(&object, path), object.standing_for(flags));
+    let standing = match object.standing {
+        Standing::Proc if proc_walk::is_own(caller, &object.path) => Standing::Proc,
+        Standing::Proc if proc_walk::is_of_process(&object.path) => Standing::Foreign,
+        // The machine's own, which the floor refuses.
+        Standing::Proc => return Ok(Planned::Now(Reply::Continue)),
+        _ => object.standing_for(flags),
+    };
+    let end = End::of(&object, path);
     let how = How::Existing(object);
     Ok(opening(call, Verb::Write, end, standing, Opening { how, flags }))
 }

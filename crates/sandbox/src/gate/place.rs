@@ -45,14 +45,17 @@ pub(super) enum Standing {
     Outside,
     /// The caller has it open already for what it asks.
     Held,
-    /// It is the kernel's: on `/proc`.
+    /// It is the kernel's, and the kernel says what the caller may do: on `/proc`.
     Proc,
+    /// It is another process, which nothing inside may change so though the kernel would let it.
+    Foreign,
 }
 
 /// Where a descriptor leads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin {
-    mount: Option<u64>,
+    /// The number of the mount; none if the kernel does not tell.
+    pub(super) mount: Option<u64>,
     /// Whether it is on the session's `/proc`.
     pub(super) on_proc: bool,
     links: u32,

@@ -6,8 +6,9 @@ use super::caller::Caller;
 use super::names::{self, Naming};
 use super::open::{self, Opening};
 use super::place::{Object, Place, Standing};
+use super::processes::{self, Limit};
 use super::table::{Call, Family};
-use crate::{Operation, Ruling, Target};
+use crate::{Fixed, Operation, Ruling, Target};
 use remit_core::{AbsPath, Verb};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
@@ -62,6 +63,8 @@ pub(super) struct End {
     pub(super) is_folder: bool,
     /// Whether it is a regular file.
     pub(super) is_file: bool,
+    /// How many names has what is there.
+    pub(super) links: u64,
 }
 
 impl End {
@@ -73,6 +76,7 @@ impl End {
             exists: place.object.is_some(),
             is_folder: place.is_folder(),
             is_file: place.object.as_ref().is_some_and(Object::is_file),
+            links: place.object.as_ref().map_or(0, |object| object.stat.st_nlink),
         }
     }
 
@@ -84,6 +88,7 @@ impl End {
             exists: true,
             is_folder: object.is_folder(),
             is_file: object.is_file(),
+            links: object.stat.st_nlink,
         }
     }
 }
@@ -99,6 +104,10 @@ pub(super) enum Deed {
     Change(Change),
     /// Gives a socket its name.
     Bind(Box<Binding>),
+    /// Sets a limit of a process.
+    Limit(Limit),
+    /// The kernel does it: how soon a process runs.
+    Rank,
 }
 
 /// An operation that no natural error stands against.
@@ -146,6 +155,7 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
             attributes::plan(caller, call)
         }
         Family::Bind => bind::plan(caller, call),
+        Family::Process => processes::plan(caller, call),
         Family::Umask => {
             caller.gate().note_owner_mask();
             Ok(Planned::Now(Reply::Continue))
@@ -154,11 +164,37 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
 }
 
 impl Plan {
-    /// Puts the operation before the session's authority. `below`: an entry that may not move.
-    pub(super) fn is_allowed(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> bool {
-        let outside = match self.standing {
-            Standing::Named => false,
-            Standing::Outside => true,
+    /// Puts the operation before the session's authority. `below`: an entry that may not move. The error is what
+    /// the caller gets instead.
+    pub(super) fn permit(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> Result<(), Errno> {
+        if let Some(error) = self.late_error(caller, below) {
+            return Err(error);
+        }
+        match (self.is_allowed(caller, below), &self.deed) {
+            (true, _) => Ok(()),
+            (false, Deed::Limit(_) | Deed::Rank) => Err(Errno::PERM),
+            (false, _) => Err(Errno::ACCESS),
+        }
+    }
+
+    /// What the kernel would answer to something that is about to be refused: such an error comes first, and is no
+    /// refusal. What is allowed meets it when it is done.
+    fn late_error(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> Option<Errno> {
+        let Deed::Name(naming) = &self.deed else { return None };
+        if self.standing != Standing::Named {
+            return None;
+        }
+        let authority = caller.gate().authority();
+        let may = |end: &End| authority.may(self.verb, &end.path);
+        let refused = below.is_some() || !may(&self.end) || self.to.as_ref().is_some_and(|to| !may(to));
+        if refused { naming.late_error(caller.gate()) } else { None }
+    }
+
+    fn is_allowed(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> bool {
+        let fixed = match self.standing {
+            Standing::Named => None,
+            Standing::Outside => Some(Fixed::Outside),
+            Standing::Foreign => Some(Fixed::Foreign),
             // Nothing in the tree changes, the caller has the right already, or the kernel refuses it anyway.
             Standing::Nameless | Standing::Held | Standing::Proc => return true,
         };
@@ -177,19 +213,20 @@ impl Plan {
                 is_file: self.end.is_file || self.makes_file(),
                 closes: matches!(&self.deed, Deed::Change(change) if change.closes()),
                 below,
-                outside,
+                links: self.end.links,
+                fixed,
             });
             ruling == Ruling::Allow
         };
         // The floor holds reading, but this file is opened by the gate. One call makes one record.
         let reads = match &self.deed {
-            Deed::Open(opening) => opening.reads() && !outside,
-            Deed::Name(_) | Deed::Change(_) | Deed::Bind(_) => false,
+            Deed::Open(opening) => opening.reads() && fixed.is_none(),
+            Deed::Name(_) | Deed::Change(_) | Deed::Bind(_) | Deed::Limit(_) | Deed::Rank => false,
         };
         if reads && !authority.may(Verb::Read, &self.end.path) && !judged(Verb::Read) {
             return false;
         }
-        judged(self.verb) && below.is_none() && !outside
+        judged(self.verb) && below.is_none() && fixed.is_none()
     }
 
     /// Whether what is made is a regular file.
@@ -197,7 +234,7 @@ impl Plan {
         match &self.deed {
             Deed::Open(opening) => opening.makes(),
             Deed::Name(naming) => naming.makes_file(),
-            Deed::Change(_) | Deed::Bind(_) => false,
+            Deed::Change(_) | Deed::Bind(_) | Deed::Limit(_) | Deed::Rank => false,
         }
     }
 
@@ -205,7 +242,7 @@ impl Plan {
     pub(super) fn moving_folders(&self) -> Vec<(&Object, &AbsPath)> {
         match &self.deed {
             Deed::Name(naming) => naming.moving_folders(),
-            Deed::Open(_) | Deed::Change(_) | Deed::Bind(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 }

@@ -157,6 +157,18 @@ fn follow_magic(caller: &Caller<'_>, folder: &OwnedFd, name: &[u8]) -> Result<Ob
     Ok(Object { held: Some(held), ..Object::of(caller.gate(), file)? })
 }
 
+/// Whether something on `/proc` is the caller's process's own: it may change that, and nothing else there. The
+/// kernel lets a process change much of every process of its user, and so of the gate.
+pub(super) fn is_own(caller: &Caller<'_>, path: &AbsPath) -> bool {
+    // The network below a process is the machine's.
+    own_thread(caller, path).is_some() && !path.components().any(|part| part == b"net")
+}
+
+/// Whether something on `/proc` belongs to a process.
+pub(super) fn is_of_process(path: &AbsPath) -> bool {
+    path.components().nth(1).is_some_and(|name| name.first().is_some_and(u8::is_ascii_digit))
+}
+
 /// The thread that a folder of `/proc` belongs to, if it is one of the caller's process.
 fn own_thread(caller: &Caller<'_>, folder: &AbsPath) -> Option<u32> {
     let mut parts = folder.components();

@@ -12,7 +12,7 @@ use crate::Authority;
 use crate::sys::{self, Notice};
 use remit_core::AbsPath;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, Mode, OFlags, StatxFlags, openat, statx};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statat, statx};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -137,8 +137,9 @@ impl Gate {
             Err(Errno::SRCH) => return Reply::Error(Errno::ACCESS),
             Err(error) => return Reply::Error(error),
         };
-        // What is found under a name may be another thing, and a folder, by the time that it moves.
-        let alone = matches!(call.family(), Some(Family::Rename | Family::Bind));
+        // What is found under a name may be another thing, and a folder, by the time that it moves; and the gate
+        // starts threads under the lock only, so none of them takes a number that has just been looked at.
+        let alone = matches!(call.family(), Some(Family::Rename | Family::Bind | Family::Process));
         for _ in 0..MOST_TRIES {
             let attempt = if alone {
                 let _moving = self.tree.write().unwrap_or_else(PoisonError::into_inner);
@@ -168,8 +169,8 @@ impl Gate {
             Err(error) => return Some(Reply::Error(error)),
         };
         let below = plan.moving_folders().iter().find_map(|(folder, to)| self.first_fixed(folder, to));
-        if !plan.is_allowed(caller, below.as_ref()) {
-            return Some(Reply::Error(Errno::ACCESS));
+        if let Err(error) = plan.permit(caller, below.as_ref()) {
+            return Some(Reply::Error(error));
         }
         self.perform(caller, plan)
     }
@@ -191,12 +192,20 @@ impl Gate {
             Deed::Change(change) if change.cuts() => waiting::perform(self, caller, Patient::Cut(change)),
             Deed::Change(change) => change.perform(),
             Deed::Bind(binding) => binding.perform(),
+            Deed::Limit(limit) => limit.perform(caller),
+            Deed::Rank => Reply::Continue,
         })
     }
 
     /// The listener.
     pub(super) fn listener(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
+    }
+
+    /// Whether a number is that of one of the gate's own threads.
+    pub(super) fn has_thread(&self, thread: u32) -> bool {
+        let place = format!("{}/task/{thread}", std::process::id());
+        statat(&self.proc, place, AtFlags::empty()).is_ok()
     }
 
     /// `/proc`.

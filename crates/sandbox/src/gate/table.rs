@@ -4,7 +4,7 @@
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("the gate knows the system calls of Linux on x86_64 only");
 
-use Answer::{ByCommand, Free, Judged, Missing, OnOwnerMask, OnWrite, Refused};
+use Answer::{ByCommand, Free, Judged, Missing, OfOther, OfRank, OnLimit, OnOwnerMask, OnWrite, Refused};
 use Family::{
     Attribute, Bind, Link, MakeFolder, MakeNode, Mode, Open, Owner, Remove, Rename, Symlink, Times, Truncate,
     Umask,
@@ -32,8 +32,16 @@ pub(super) enum Answer {
     OnWrite(u32),
     /// It stops if the mask in its first argument takes rights from the owner.
     OnOwnerMask,
-    /// `ioctl`: by the command, see [`COMMANDS`].
-    ByCommand,
+    /// It stops if its first argument, a process or thread, is not 0, which means the caller.
+    OfOther,
+    /// `prlimit64`: it stops if it sets a limit of a process that is named.
+    OnLimit,
+    /// It stops if its first argument is this number, which stands for one process or thread, and the second does
+    /// not say 0. The two numbers that come next stand for a group and for all of a user: `EPERM`, since the gate
+    /// is one of them.
+    OfRank(u32),
+    /// By the command in its second argument.
+    ByCommand(&'static [(u32, Command)]),
     /// `ENOSYS`: programs fall back to an older call, or the kernel has none.
     Missing,
     /// `EPERM`: nothing inside may do this.
@@ -88,6 +96,8 @@ pub(super) enum Family {
     Attribute,
     /// The mask of modes; only noted.
     Umask,
+    /// Limits and rank of a process.
+    Process,
 }
 
 /// One system call.
@@ -101,7 +111,8 @@ impl Call {
             Judged(family) => Some(family),
             OnWrite(_) => Some(Open),
             OnOwnerMask => Some(Umask),
-            Free(_) | ByCommand | Missing | Refused => None,
+            OfOther | OnLimit | OfRank(_) => Some(Family::Process),
+            Free(_) | ByCommand(_) | Missing | Refused => None,
         }
     }
 }
@@ -112,20 +123,30 @@ pub(super) fn find(number: i32) -> Option<&'static Call> {
     CALLS.binary_search_by_key(&number, |call| call.0).ok().and_then(|row| CALLS.get(row))
 }
 
-/// What becomes of an `ioctl` command.
+/// What becomes of a command of `ioctl` or `fcntl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
     /// Passes.
     Pass,
     /// `EPERM`.
     Deny,
+    /// `EINVAL`, as on a kernel that does not know it.
+    Unknown,
     /// All other commands of this type byte: `ENOTTY`, as on a file system that does not know them.
     Type,
 }
 
-/// Commands that change a file's attributes, or make and remove names, through a descriptor opened for reading.
-/// What is not listed passes.
-pub(super) const COMMANDS: &[(u32, Command)] = &[
+/// `fcntl` commands by which a descriptor that only reads stops everybody else from opening the file: a lease makes
+/// them wait, outside the session too. What is not listed passes.
+const FCNTL: &[(u32, Command)] = &[
+    (1024, Command::Unknown), // F_SETLEASE
+    (1039, Command::Unknown), // F_GETDELEG
+    (1040, Command::Unknown), // F_SETDELEG
+];
+
+/// `ioctl` commands that change a file's attributes, or make and remove names, through a descriptor opened for
+/// reading. What is not listed passes.
+const IOCTL: &[(u32, Command)] = &[
     (0x4008_6602, Command::Deny), // FS_IOC_SETFLAGS
     (0x4004_6602, Command::Deny), // FS_IOC32_SETFLAGS
     (0x401c_5820, Command::Deny), // FS_IOC_FSSETXATTR
@@ -170,7 +191,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(13, "rt_sigaction", Free(Process)),
     Call(14, "rt_sigprocmask", Free(Process)),
     Call(15, "rt_sigreturn", Free(Process)),
-    Call(16, "ioctl", ByCommand),
+    Call(16, "ioctl", ByCommand(IOCTL)),
     Call(17, "pread64", Free(Descriptor)),
     Call(18, "pwrite64", Free(Descriptor)),
     Call(19, "readv", Free(Descriptor)),
@@ -226,7 +247,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(69, "msgsnd", Free(Exchange)),
     Call(70, "msgrcv", Free(Exchange)),
     Call(71, "msgctl", Free(Exchange)),
-    Call(72, "fcntl", Free(Descriptor)),
+    Call(72, "fcntl", ByCommand(FCNTL)),
     Call(73, "flock", Free(Descriptor)),
     Call(74, "fsync", Free(Descriptor)),
     Call(75, "fdatasync", Free(Descriptor)),
@@ -295,10 +316,10 @@ pub(super) const CALLS: &[Call] = &[
     Call(138, "fstatfs", Free(Reading)),
     Call(139, "sysfs", Free(Reading)),
     Call(140, "getpriority", Free(Process)),
-    Call(141, "setpriority", Free(Process)),
-    Call(142, "sched_setparam", Free(Process)),
+    Call(141, "setpriority", OfRank(0)),
+    Call(142, "sched_setparam", OfOther),
     Call(143, "sched_getparam", Free(Process)),
-    Call(144, "sched_setscheduler", Free(Process)),
+    Call(144, "sched_setscheduler", OfOther),
     Call(145, "sched_getscheduler", Free(Process)),
     Call(146, "sched_get_priority_max", Free(Process)),
     Call(147, "sched_get_priority_min", Free(Process)),
@@ -357,7 +378,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(200, "tkill", Free(Process)),
     Call(201, "time", Free(Clock)),
     Call(202, "futex", Free(Process)),
-    Call(203, "sched_setaffinity", Free(Process)),
+    Call(203, "sched_setaffinity", OfOther),
     Call(204, "sched_getaffinity", Free(Process)),
     Call(205, "set_thread_area", Missing),
     Call(206, "io_setup", Free(Descriptor)),
@@ -405,7 +426,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(248, "add_key", Refused),
     Call(249, "request_key", Refused),
     Call(250, "keyctl", Refused),
-    Call(251, "ioprio_set", Free(Process)),
+    Call(251, "ioprio_set", OfRank(1)),
     Call(252, "ioprio_get", Free(Process)),
     Call(253, "inotify_init", Free(Reading)),
     Call(254, "inotify_add_watch", Free(Reading)),
@@ -456,7 +477,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(299, "recvmmsg", Free(Exchange)),
     Call(300, "fanotify_init", Free(Reading)),
     Call(301, "fanotify_mark", Free(Reading)),
-    Call(302, "prlimit64", Free(Process)),
+    Call(302, "prlimit64", OnLimit),
     Call(303, "name_to_handle_at", Free(Reading)),
     Call(304, "open_by_handle_at", Refused),
     Call(305, "clock_adjtime", Free(Clock)),
@@ -468,7 +489,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(311, "process_vm_writev", Free(Process)),
     Call(312, "kcmp", Free(Process)),
     Call(313, "finit_module", Refused),
-    Call(314, "sched_setattr", Free(Process)),
+    Call(314, "sched_setattr", OfOther),
     Call(315, "sched_getattr", Free(Process)),
     Call(316, "renameat2", Judged(Rename)),
     Call(317, "seccomp", Free(Process)),
@@ -576,6 +597,14 @@ mod tests {
             (libc::SYS_fsetxattr, "fsetxattr"),
             (libc::SYS_fremovexattr, "fremovexattr"),
             (libc::SYS_umask, "umask"),
+            (libc::SYS_fcntl, "fcntl"),
+            (libc::SYS_prlimit64, "prlimit64"),
+            (libc::SYS_setpriority, "setpriority"),
+            (libc::SYS_ioprio_set, "ioprio_set"),
+            (libc::SYS_sched_setparam, "sched_setparam"),
+            (libc::SYS_sched_setscheduler, "sched_setscheduler"),
+            (libc::SYS_sched_setaffinity, "sched_setaffinity"),
+            (libc::SYS_sched_setattr, "sched_setattr"),
             (libc::SYS_ioctl, "ioctl"),
             (libc::SYS_bind, "bind"),
             (libc::SYS_io_uring_setup, "io_uring_setup"),

@@ -1,5 +1,5 @@
 //! The Landlock floor: what the session may read and start, by path. It grants writing to nothing but harmless
-//! device nodes and `/proc`: whatever slips past the gate is refused here.
+//! device nodes: whatever slips past the gate is refused here.
 
 use crate::failure::{Failure, Step};
 use crate::gate;
@@ -42,8 +42,7 @@ pub(super) fn restrict(plan: &Plan) -> Result<Floor, Failure> {
         floor = add(floor, node.as_ref(), device | AccessFs::ReadDir)?;
     }
     floor = add_terminals(floor)?;
-    let proc = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::Truncate;
-    floor = add(floor, "/proc".as_ref(), proc)?;
+    floor = add(floor, "/proc".as_ref(), AccessFs::ReadFile | AccessFs::ReadDir)?;
     let status = floor
         .restrict_self()
         .map_err(std::io::Error::other)

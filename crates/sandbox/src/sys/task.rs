@@ -29,6 +29,35 @@ pub(crate) fn read_memory(thread: u32, address: u64, buffer: &mut [u8]) -> Resul
     }
 }
 
+/// Writes all the bytes into a thread's memory. `EFAULT`: they do not fit there; `EACCES`: it may not be written.
+pub(crate) fn write_memory(thread: u32, address: u64, bytes: &[u8]) -> Result<(), Errno> {
+    let thread = libc::pid_t::try_from(thread).map_err(|_| Errno::SRCH)?;
+    let address = usize::try_from(address).map_err(|_| Errno::FAULT)?;
+    let here = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let there =
+        libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: bytes.len() };
+    // SAFETY: `here` is a buffer of its length, which the call only reads; `there` is an address in the other task,
+    // which the kernel checks.
+    let wrote = unsafe { libc::process_vm_writev(thread, &raw const here, 1, &raw const there, 1, 0) };
+    match usize::try_from(wrote) {
+        Ok(wrote) if wrote == bytes.len() => Ok(()),
+        Ok(_) => Err(Errno::FAULT),
+        Err(_) => Err(match last_error() {
+            Errno::PERM => Errno::ACCESS,
+            other => other,
+        }),
+    }
+}
+
+/// Sets the soft and hard limit of a process, and answers the former ones.
+pub(crate) fn set_limit(process: u32, resource: u32, new: [u64; 2]) -> Result<[u64; 2], Errno> {
+    let mut former = [0u64; 2];
+    // SAFETY: the kernel reads two numbers from the one and writes two to the other.
+    let done =
+        unsafe { libc::syscall(libc::SYS_prlimit64, process, resource, new.as_ptr(), former.as_mut_ptr()) };
+    if done < 0 { Err(last_error()) } else { Ok(former) }
+}
+
 /// Gives the calling thread a working folder and a mode mask of its own.
 pub(crate) fn own_umask() -> Result<(), Errno> {
     // SAFETY: no descriptor table is unshared, and no thread of this process relies on another's mask or folder.

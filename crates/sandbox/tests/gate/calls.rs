@@ -499,3 +499,54 @@ fn each_change_is_asked_for_once_with_both_spellings_and_both_ends() {
         assert_eq!(got, wanted);
     }
 }
+
+#[test]
+fn what_would_fail_anyway_fails_so_and_is_no_refusal() {
+    for outcome in Session::new(here!(), ALL_BUT_SHUT).run(|| {
+        std::fs::create_dir("mine").unwrap();
+        std::fs::write("file", "x").unwrap();
+        let word =
+            |done: std::io::Result<()>| done.map_or_else(|error| error.kind().to_string(), |()| "ok".into());
+        let (remove, rename) =
+            (|path: &str| word(std::fs::remove_dir(path)), |a: &str, b: &str| word(std::fs::rename(a, b)));
+        [
+            remove("shut"),
+            remove("top/shut"),
+            remove("shut/secret"),
+            remove("shut/absent"),
+            word(std::fs::remove_file("shut")),
+            rename("mine", "shut"),
+            rename("mine", "shut/secret"),
+            rename("file", "shut"),
+            rename("shut/absent", "mine"),
+            // Another mount, and the place where one stands.
+            rename("shut/secret", "/dev/shm/x"),
+            word(std::fs::hard_link("shut/secret", "/dev/shm/x")),
+            rename("/dev/shm", "/dev/other"),
+            word(std::fs::create_dir("shut/secret")),
+        ]
+        .join(", ")
+    }) {
+        let full = "directory not empty";
+        let (file, folder) = ("not a directory", "is a directory");
+        let (none, away, busy) = ("entity not found", "cross-device link or rename", "resource busy");
+        let wanted = [
+            full,
+            full,
+            file,
+            none,
+            folder,
+            full,
+            file,
+            folder,
+            none,
+            away,
+            away,
+            busy,
+            "entity already exists",
+        ];
+        assert_eq!(outcome.said, wanted.join(", "));
+        let denials = outcome.records.iter().filter(|record| record.starts_with("deny"));
+        assert_eq!(denials.collect::<Vec<_>>(), Vec::<&String>::new());
+    }
+}

@@ -10,6 +10,7 @@
 mod attacks;
 mod calls;
 mod life;
+mod others;
 mod outside;
 mod programs;
 mod races;

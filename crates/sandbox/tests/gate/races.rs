@@ -1,6 +1,6 @@
 //! What happens when something changes, or interrupts, while a call is at the gate.
 
-use crate::session::{ALL_BUT_SHUT, HELD, Session, answer, c, here, open, opens};
+use crate::session::{ALL_BUT_SHUT, HELD, LEASED, Session, answer, c, here, open, opens};
 use libc::{O_CREAT, O_RDONLY, O_RDWR, O_WRONLY};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -219,36 +219,10 @@ fn a_file_that_becomes_a_folder_under_way_does_not_move_what_is_below() {
     }
 }
 
-/// Takes leases on files and keeps them until `free` is there.
-fn keep_leases(files: &[&str]) -> i32 {
-    // SAFETY: the child makes plain calls; the paths end in NUL.
-    unsafe {
-        let child = libc::fork();
-        if child == 0 {
-            libc::signal(libc::SIGIO, libc::SIG_IGN);
-            for file in files {
-                let file = libc::open(c(file).as_ptr(), libc::O_RDONLY);
-                if libc::fcntl(file, libc::F_SETLEASE, libc::F_RDLCK) != 0 {
-                    libc::_exit(1);
-                }
-            }
-            libc::mkdir(c"leased".as_ptr(), 0o700);
-            while libc::access(c"free".as_ptr(), libc::F_OK) != 0 {
-                libc::usleep(1000);
-            }
-            libc::_exit(0);
-        }
-        child
-    }
-}
-
 #[test]
 fn a_lease_holds_up_who_waits_for_it_and_nobody_else() {
-    for outcome in Session::new(here!(), ALL_BUT_SHUT).run(|| {
-        let files = ["a", "b", "c", "d"];
-        files.iter().for_each(|file| std::fs::write(file, "content").unwrap());
-        let child = keep_leases(&files);
-        while !std::fs::exists("leased").unwrap() {}
+    for outcome in Session::new(here!(), ALL_BUT_SHUT).with_leases().run(|| {
+        let files = LEASED;
         let opened = AtomicU32::new(0);
         std::thread::scope(|scope| {
             let waiting: Vec<_> = files
@@ -277,8 +251,6 @@ fn a_lease_holds_up_who_waits_for_it_and_nobody_else() {
             let before = opened.load(Ordering::Relaxed);
             std::fs::create_dir("free").unwrap();
             let mut said: Vec<_> = waiting.into_iter().map(|thread| thread.join().unwrap()).collect();
-            // SAFETY: a plain call.
-            unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
             said.push(format!("{at_once} {before}"));
             said.join(" ")
         })

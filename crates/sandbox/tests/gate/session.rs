@@ -28,6 +28,8 @@ pub(crate) use here;
 
 const ROLE: &str = "REMIT_GATE_TEST_ROLE";
 const FOLDER: &str = "REMIT_GATE_TEST_FOLDER";
+/// The role of who keeps leases.
+const KEEPER: &str = "keeper";
 const MARK: &str = "\n\u{2}";
 
 /// What one run inside came to.
@@ -104,7 +106,7 @@ impl Authority for Scripted {
         assert!(!operation.asked.ends_with(FATAL.as_bytes()), "a judge that fails");
         let ends = [Some(operation.path), operation.to.as_ref().map(|to| to.path), operation.below];
         let reads_secretly = operation.verb == Verb::Read && !self.may(Verb::Read, operation.path);
-        let fixed = operation.below.is_some() || operation.outside || reads_secretly;
+        let fixed = operation.below.is_some() || operation.fixed.is_some() || reads_secretly;
         let allow = !fixed && ends.into_iter().flatten().all(|end| self.allows(end));
         let words = [
             if allow { "allow" } else { "deny" }.to_owned(),
@@ -132,16 +134,25 @@ impl Authority for Scripted {
     }
 }
 
+/// The files on which a process outside keeps leases, until there is a folder `free`.
+pub(crate) const LEASED: [&str; 4] = ["a", "b", "c", "d"];
+
 /// One test's sessions.
 pub(crate) struct Session {
     test: &'static str,
     rules: Rules,
+    leases: bool,
 }
 
 impl Session {
     /// Sessions of the test [`here!`] with these rules.
     pub(crate) fn new(test: &'static str, rules: Rules) -> Self {
-        Self { test, rules }
+        Self { test, rules, leases: false }
+    }
+
+    /// Has a process outside keep leases; see [`LEASED`].
+    pub(crate) fn with_leases(self) -> Self {
+        Self { leases: true, ..self }
     }
 
     /// Runs `inside` in a session per user, with a folder of its own as its working folder, in which are
@@ -184,11 +195,11 @@ impl Session {
         }
         let root = rustix::process::getuid().is_root();
         let users: &[Option<u32>] = if root { &[None, Some(65534)] } else { &[None] };
-        users.iter().map(|user| start(self.test, role, *user)).collect()
+        users.iter().map(|user| start(self.test, role, *user, self.leases)).collect()
     }
 }
 
-fn start(test: &str, role: &str, user: Option<u32>) -> Outcome {
+fn start(test: &str, role: &str, user: Option<u32>, leases: bool) -> Outcome {
     let kept = Kept(tempfile::Builder::new().prefix("gate").tempdir().unwrap());
     let folder = kept.0.path().canonicalize().unwrap();
     std::fs::create_dir_all(folder.join("shut")).unwrap();
@@ -205,14 +216,29 @@ fn start(test: &str, role: &str, user: Option<u32>) -> Outcome {
         std::fs::copy("/bin/touch", &program).unwrap();
         std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
     }
-    let mut command = Command::new("/proc/self/exe");
-    command.args([test, "--exact", "--test-threads=1", "--nocapture"]).current_dir(&folder);
-    command.env(ROLE, role).env(FOLDER, &folder).env("HOME", &folder).env("TMPDIR", &folder);
-    command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin").stdin(Stdio::null());
-    if let Some(user) = user {
-        command.uid(user).gid(user);
+    let command = |role: &str| {
+        let mut command = Command::new("/proc/self/exe");
+        command.args([test, "--exact", "--test-threads=1", "--nocapture"]).current_dir(&folder);
+        command.env(ROLE, role).env(FOLDER, &folder).env("HOME", &folder).env("TMPDIR", &folder);
+        command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        command.stdin(Stdio::null());
+        if let Some(user) = user {
+            command.uid(user).gid(user);
+        }
+        command
+    };
+    let keeper = leases.then(|| {
+        let keeper = command(KEEPER).stdout(Stdio::null()).spawn().unwrap();
+        while !folder.join("leased").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        keeper
+    });
+    let output = command(role).output().unwrap();
+    if let Some(mut keeper) = keeper {
+        keeper.kill().ok();
+        keeper.wait().unwrap();
     }
-    let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut parts = text.split(MARK).skip(1);
     let said = parts.next().unwrap_or_default().to_owned();
@@ -258,6 +284,9 @@ fn tree(folder: &Path) -> Vec<String> {
 /// The second start: never returns.
 fn become_role(role: &str, rules: Rules, inside: impl FnOnce() -> String) -> ! {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
+    if role == KEEPER {
+        keep_leases();
+    }
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     // The test's own thread is not the only one of the process, but the other one only waits.
     // SAFETY: so no lock is held that the child would miss.
@@ -285,6 +314,27 @@ fn become_role(role: &str, rules: Rules, inside: impl FnOnce() -> String) -> ! {
     let code = wait_for(first);
     // SAFETY: the same.
     unsafe { libc::_exit(code) };
+}
+
+/// Takes leases and gives them up when it is told to; the kernel's own end of them is far off.
+fn keep_leases() -> ! {
+    let files = LEASED.map(|file| {
+        std::fs::write(file, "content").unwrap();
+        let file = open(file, libc::O_RDONLY).unwrap();
+        // SAFETY: plain calls. The signal that says that somebody waits is ignored.
+        unsafe {
+            libc::signal(libc::SIGIO, libc::SIG_IGN);
+            assert_eq!(libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK), 0);
+        }
+        file
+    });
+    std::fs::create_dir("leased").unwrap();
+    while !std::fs::exists("free").unwrap() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    drop(files);
+    // SAFETY: nothing of this process is to be run at the end.
+    unsafe { libc::_exit(0) };
 }
 
 fn open_outside(folder: &Path) {
@@ -418,7 +468,6 @@ fn floor() {
     let all = AccessFs::from_all(abi);
     let reading = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
-    let proc = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::Truncate;
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(all)
@@ -427,9 +476,7 @@ fn floor() {
         .unwrap()
         .create()
         .unwrap();
-    for (path, access) in [(Path::new("/"), reading), (Path::new("/proc"), proc)] {
-        rules = rules.add_rule(PathBeneath::new(PathFd::new(path).unwrap(), access)).unwrap();
-    }
+    rules = rules.add_rule(PathBeneath::new(PathFd::new("/").unwrap(), reading)).unwrap();
     for path in gate::device_rules() {
         if let Ok(path) = PathFd::new(path) {
             rules = rules.add_rule(PathBeneath::new(path, device)).unwrap();

@@ -17,7 +17,7 @@ pub struct Damaged {
 pub enum HeadState {
     /// The ledger ends where it says.
     Fits,
-    /// More whole records follow than it counted: a writer was killed. The next append counts them.
+    /// More whole records follow than it counted: an append was cut short. The next one counts them.
     Behind {
         /// How many more.
         records: u64,
@@ -113,7 +113,7 @@ pub struct Checkpoints {
     pub ok: u64,
     /// Those that do not.
     pub bad: Vec<BadCheckpoint>,
-    /// Lines that were begun and never ended, because the writer was killed.
+    /// Lines that were begun and never ended: an append was cut short.
     pub torn: u64,
 }
 
@@ -138,7 +138,7 @@ pub struct Report {
     pub checkpoints: Checkpoints,
     /// How many whole records stand behind the first damage.
     pub behind: u64,
-    /// Lines that were begun and never ended, because the writer was killed or the disk was full, by the number of
+    /// Lines that were begun and never ended, because a writer was killed or the disk was full, by the number of
     /// the seal.
     pub sealed: Vec<(u64, Torn)>,
     /// Damage that an append found, by the number of the seal that tells it.
@@ -149,7 +149,7 @@ pub struct Report {
     pub rebuilt: Vec<u64>,
     /// Checkpoints or an anchor that were gone, by the number of the seal that tells it.
     pub unsigned: Vec<(u64, Unsigned)>,
-    /// Bytes at the end that are a line that was begun: a writer was killed, and nobody has appended since.
+    /// Bytes at the end that are a line that was begun: an append was cut short, and nobody has appended since.
     pub unsealed: u64,
     /// How many places are not what was written, as far as they can be told apart.
     pub faults: u64,

@@ -8,7 +8,8 @@ use remit_ledger::chain::{LONGEST_LINE, LONGEST_RECORD};
 use remit_ledger::head::FARTHEST;
 use remit_ledger::{Hash, Head, Record, Time, chain, decode, encode, link};
 use rustix::fd::OwnedFd;
-use rustix::fs::FlockOperation;
+use rustix::fs::{FallocateFlags, FlockOperation};
+use rustix::io::Errno;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,35 @@ const LAG: u64 = 64 << 10;
 
 /// A segment that has reached this many bytes is full.
 const SEGMENT: u64 = 64 << 20;
+
+/// So much space is kept on disk behind the end, so that a full disk does not silence what must still be told.
+const SPARE: u64 = 256 << 10;
+/// Of that, so much is for the last words only.
+const LAST: u64 = 8 << 10;
+/// How much more is taken at a time.
+const STEP: u64 = 256 << 10;
+
+/// How much of the space that is kept on disk a record may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// None of it.
+    Plain,
+    /// What is kept for refusals.
+    Refusal,
+    /// All of it.
+    Last,
+}
+
+impl Room {
+    /// What must be left behind the record, in bytes.
+    fn left(self) -> u64 {
+        match self {
+            Self::Plain => SPARE,
+            Self::Refusal => LAST,
+            Self::Last => 0,
+        }
+    }
+}
 
 /// What an append answers: the record is in the ledger, and stays there if this process or any other is killed.
 /// A power loss may still take it until [`Ledger::sync`].
@@ -54,6 +84,8 @@ struct Files {
     end: Option<Head>,
     /// How many bytes of its lines the head's file does not count.
     behind: u64,
+    /// A segment, and up to which byte the disk has space for it.
+    kept: (u64, u64),
     line: Vec<u8>,
 }
 
@@ -101,7 +133,7 @@ impl Ledger {
 
     fn open(folder: Folder) -> Result<Self, LedgerError> {
         let (id, head) = folder.id_and_head()?;
-        let files = Files { head, segment: None, end: None, behind: 0, line: Vec::new() };
+        let files = Files { head, segment: None, end: None, behind: 0, kept: (0, 0), line: Vec::new() };
         Ok(Self { folder, id, limit: SEGMENT, files: Mutex::new(files) })
     }
 
@@ -119,12 +151,21 @@ impl Ledger {
 
     /// Appends a record; see [`Ledger::append`].
     pub fn append_record(&self, record: &Record) -> Result<Receipt, LedgerError> {
-        self.append(&encode(record)?)
+        self.append_record_in(record, Room::Plain)
+    }
+
+    /// The same for a record that may use what is kept for it on a disk that is full.
+    pub fn append_record_in(&self, record: &Record, room: Room) -> Result<Receipt, LedgerError> {
+        self.append_in(&encode(record)?, room)
     }
 
     /// Appends the bytes of a record, as [`encode`] makes them. When this answers, a kill of anything loses
     /// nothing. On an error the record does not count, even if a part or all of it was written.
     pub fn append(&self, record: &[u8]) -> Result<Receipt, LedgerError> {
+        self.append_in(record, Room::Plain)
+    }
+
+    fn append_in(&self, record: &[u8], room: Room) -> Result<Receipt, LedgerError> {
         if !chain::is_record(record) {
             return Err(LedgerError::NotARecord);
         }
@@ -134,6 +175,7 @@ impl Ledger {
             if end.0.length > 0 && end.0.length.saturating_add(line_length(record)) > self.limit {
                 end = self.turn(files, end, &time)?;
             }
+            Self::keep_space(files, &end, line_length(record), room)?;
             let head = Self::write(files, end, record)?;
             Ok(Receipt { seq: head.next.saturating_sub(1), hash: head.hash })
         })
@@ -250,6 +292,31 @@ impl Ledger {
         head.length = longer(head.length, &bytes);
         files.write_head(&head)?;
         Ok((head, file))
+    }
+
+    /// Sees to it that the disk has space for a line of this length, and behind it what the room must leave. Where
+    /// the file system cannot promise space, a full disk shows only when the line is written.
+    fn keep_space(files: &mut Files, (head, file): &End, line: u64, room: Room) -> Result<(), LedgerError> {
+        let wanted = head.length.saturating_add(line).saturating_add(room.left());
+        if files.kept.0 == head.segment && files.kept.1 >= wanted {
+            return Ok(());
+        }
+        let keep = |until: u64| {
+            let length = until.saturating_sub(head.length);
+            let flags = FallocateFlags::KEEP_SIZE;
+            rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, head.length, length))
+                .map(|()| until)
+        };
+        let full = |error: &Errno| [Errno::NOSPC, Errno::DQUOT].contains(error);
+        match keep(wanted.saturating_add(STEP)).or_else(|_| keep(wanted)) {
+            Ok(until) => files.kept = (head.segment, until),
+            Err(error) if full(&error) && room != Room::Last => {
+                return Err(LedgerError::io("keep space for", Segment(head.segment))(error));
+            }
+            Err(error) if full(&error) => {}
+            Err(_) => files.kept = (head.segment, u64::MAX),
+        }
+        Ok(())
     }
 
     /// Writes one line where the ledger ends.

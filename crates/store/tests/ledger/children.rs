@@ -2,7 +2,7 @@
 
 use crate::scene::{Dice, Scene, record};
 use remit_ledger::Hash;
-use remit_store::{Ledger, LedgerError, Reader};
+use remit_store::{Ledger, LedgerError, Reader, Room};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -215,31 +215,37 @@ fn a_full_disk_is_an_error_and_appending_goes_on_when_there_is_room() {
     let disk = scene.anchor().with_file_name("disk");
     std::fs::create_dir(&disk).unwrap();
     let flags = rustix::mount::MountFlags::empty();
-    if let Err(error) = rustix::mount::mount("tmpfs", &disk, "tmpfs", flags, c"size=256k") {
+    if let Err(error) = rustix::mount::mount("tmpfs", &disk, "tmpfs", flags, c"size=1m") {
         eprintln!("skipped: cannot mount a small disk: {error}");
         return;
     }
     let dir = disk.join("ledger");
     let filled = std::panic::catch_unwind(|| {
         let ledger = Ledger::create_or_open(&dir).unwrap();
-        std::fs::write(disk.join("ballast"), [0; 100_000]).unwrap();
-        let mut good = 0;
-        let error = loop {
-            match ledger.append_record(&record(0, good, 3000)) {
-                Ok(receipt) => good = receipt.seq,
-                Err(error) => break error,
+        std::fs::write(disk.join("ballast"), [0; 300_000]).unwrap();
+        let fill = |room: Room, bytes: usize| {
+            let mut good = 0;
+            loop {
+                match ledger.append_record_in(&record(0, 0, bytes), room) {
+                    Ok(_) => good += 1,
+                    Err(error) => break (good, error),
+                }
             }
         };
-        assert!(ledger.append_record(&record(0, good, 9000)).is_err());
+        let (plain, error) = fill(Room::Plain, 3000);
+        // Space is kept for refusals, and a little for the very last words; so no line was begun in vain.
+        let (refusals, _) = fill(Room::Refusal, 3000);
+        let (last, _) = fill(Room::Last, 500);
+        assert!(plain > 20 && refusals > 70 && last > 4, "{plain} {refusals} {last}");
+        assert!(ledger.append_record(&record(0, 0, 10)).is_err());
         std::fs::remove_file(disk.join("ballast")).unwrap();
-        let next = ledger.append_record(&record(0, good, 3000)).unwrap();
+        let next = ledger.append_record(&record(0, 0, 3000)).unwrap();
         let report = remit_store::verify(&dir, &[], None).unwrap();
-        (error, good, next.seq, report)
+        (error, plain + refusals + last, next.seq, report)
     });
     rustix::mount::unmount(&disk, rustix::mount::UnmountFlags::DETACH).unwrap();
     let (error, good, next, report) = filled.unwrap();
     assert!(report.is_intact(), "{error}: {report:#?}");
-    assert!(good > 20);
     // A write that failed at a page's edge leaves nothing to seal.
     assert_eq!(next, good + 1 + report.sealed.len() as u64);
 }
