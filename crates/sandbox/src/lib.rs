@@ -13,6 +13,7 @@
     reason = "this crate owns processes, mounts and the view of the file tree"
 )]
 
+pub mod attend;
 pub mod authority;
 pub mod failure;
 pub mod gate;
@@ -23,6 +24,7 @@ pub mod plan;
 pub mod probe;
 pub mod pty;
 mod raw;
+mod relay;
 pub mod signals;
 mod sys;
 pub mod view;

@@ -1,17 +1,15 @@
-//! The relay between a person's terminal and a session's.
+//! Terminals: size, modes, and whose turn it is.
 
-use crate::launch::{Running, WindowSize};
+use crate::launch::WindowSize;
 use crate::raw::SignalReader;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::getpgrp;
 use rustix::termios::{
-    OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+    OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
 use std::io;
-
-/// The byte that a terminal takes for the end of input.
-const END_OF_INPUT: u8 = 4;
 
 /// The size of the terminal that `file` is; none if it is no terminal, or one that does not know its size.
 pub fn window_size(file: impl AsFd) -> Option<WindowSize> {
@@ -25,29 +23,55 @@ pub fn resize(terminal: impl AsFd, size: WindowSize) -> io::Result<()> {
     Ok(tcsetwinsize(terminal, size)?)
 }
 
-/// A terminal in raw mode, until this is dropped.
-struct Raw<'a, F: AsFd> {
-    file: &'a F,
-    before: Termios,
+/// Whether this process may use a terminal: another process group in the foreground of its controlling terminal,
+/// such as a shell that has started it with `&`, keeps it from doing so.
+pub fn in_foreground(terminal: impl AsFd) -> bool {
+    // One that is not its controlling terminal is kept by nobody.
+    tcgetpgrp(terminal).map_or(true, |group| group == getpgrp())
 }
 
-impl<'a, F: AsFd> Raw<'a, F> {
-    fn new(file: &'a F) -> Result<Option<Self>, Errno> {
-        if !isatty(file) {
-            return Ok(None);
-        }
-        let before = tcgetattr(file)?;
-        let mut raw = before.clone();
+/// Whether this process has a controlling terminal.
+pub(crate) fn has_terminal() -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open("/dev/tty", flags, Mode::empty()).is_ok()
+}
+
+/// A terminal in raw mode, until this is dropped.
+pub(crate) struct Raw<'a> {
+    terminal: BorrowedFd<'a>,
+    /// None: it is another's now, with other modes.
+    before: Option<Termios>,
+}
+
+impl<'a> Raw<'a> {
+    pub(crate) fn new(terminal: BorrowedFd<'a>) -> Result<Self, Errno> {
+        let before = tcgetattr(terminal)?;
+        let raw = Self { terminal, before: Some(before) };
+        raw.apply()?;
+        Ok(raw)
+    }
+
+    /// Makes it raw again, after somebody else has used it.
+    pub(crate) fn apply(&self) -> Result<(), Errno> {
+        let Some(mut raw) = self.before.clone() else { return Ok(()) };
         raw.make_raw();
-        tcsetattr(file, OptionalActions::Drain, &raw)?;
-        Ok(Some(Self { file, before }))
+        tcsetattr(self.terminal, OptionalActions::Drain, &raw)
+    }
+
+    /// Leaves it as it is.
+    pub(crate) fn leave(mut self) {
+        self.before = None;
     }
 }
 
-impl<F: AsFd> Drop for Raw<'_, F> {
+impl Drop for Raw<'_> {
     fn drop(&mut self) {
-        // A terminal that is gone needs no mode.
-        tcsetattr(self.file, OptionalActions::Drain, &self.before).ok();
+        if let Some(before) = &self.before
+            && in_foreground(self.terminal)
+        {
+            // A terminal that is gone needs no mode.
+            tcsetattr(self.terminal, OptionalActions::Drain, before).ok();
+        }
     }
 }
 
@@ -77,121 +101,5 @@ impl Drop for Modes {
         let _waiting = SignalReader::new(&[libc::SIGTTOU]);
         // A terminal that is gone needs no mode.
         tcsetattr(&self.file, OptionalActions::Now, &self.before).ok();
-    }
-}
-
-/// Relays between `input`/`output` and the session's terminal until the session's side is closed and all that it
-/// wrote is passed on. If `input` is a terminal it is in raw mode meanwhile, and itself again afterwards, whether
-/// this returns, fails or panics. Signals that would end this process are passed to the program instead.
-///
-/// # Errors
-/// The session has no terminal, or reading and writing failed on this side.
-pub fn relay<I: AsFd, O: AsFd>(running: &Running, input: &I, output: &O) -> io::Result<()> {
-    let terminal = running.terminal().ok_or_else(|| io::Error::other("the session has no terminal"))?;
-    let signals =
-        SignalReader::new(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])?;
-    let _raw = Raw::new(input)?;
-    if let Some(size) = window_size(input) {
-        resize(terminal, size)?;
-    }
-    let mut relay = Relay { running, terminal, input: Some(input), typed: Vec::new() };
-    while relay.turn(output, &signals)? {}
-    Ok(())
-}
-
-struct Relay<'a, I> {
-    running: &'a Running,
-    terminal: &'a OwnedFd,
-    /// None once it has ended.
-    input: Option<&'a I>,
-    /// Read, and not yet taken by the session.
-    typed: Vec<u8>,
-}
-
-impl<I: AsFd> Relay<'_, I> {
-    /// Waits for something and passes it on; false when the session's side has ended.
-    fn turn(&mut self, output: &impl AsFd, signals: &SignalReader) -> io::Result<bool> {
-        let out = if self.typed.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-        let mut files =
-            vec![PollFd::new(self.terminal, PollFlags::IN | out), PollFd::new(signals.file(), PollFlags::IN)];
-        // What is typed waits in the outer terminal while the session does not read.
-        if let (Some(input), true) = (self.input, self.typed.is_empty()) {
-            files.push(PollFd::new(input, PollFlags::IN));
-        }
-        retry_on_intr(|| poll(&mut files, None))?;
-        let ready: Vec<PollFlags> = files.iter().map(PollFd::revents).collect();
-        let is = |at: usize, flags: PollFlags| ready.get(at).is_some_and(|r| r.intersects(flags));
-        if is(1, PollFlags::IN) {
-            self.signals(signals)?;
-        }
-        if is(2, PollFlags::IN | PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
-            self.read_input()?;
-        }
-        if is(0, PollFlags::OUT) && !self.typed.is_empty() {
-            self.type_in()?;
-        }
-        if is(0, PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
-            return self.read_session(output);
-        }
-        Ok(true)
-    }
-
-    fn signals(&self, signals: &SignalReader) -> io::Result<()> {
-        while let Some(signal) = signals.next() {
-            match (signal, self.input.and_then(window_size)) {
-                (libc::SIGWINCH, Some(size)) => resize(self.terminal, size)?,
-                (libc::SIGWINCH, None) => {}
-                (other, _) => self.running.signal(other)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn read_input(&mut self) -> io::Result<()> {
-        let Some(input) = self.input else { return Ok(()) };
-        let mut buffer = [0; 4096];
-        match retry_on_intr(|| rustix::io::read(input, &mut buffer)) {
-            Ok(0) | Err(Errno::IO) => {
-                self.input = None;
-                self.typed.push(END_OF_INPUT);
-            }
-            Ok(length) => self.typed.extend_from_slice(buffer.get(..length).unwrap_or_default()),
-            Err(Errno::AGAIN) => {}
-            Err(error) => return Err(error.into()),
-        }
-        Ok(())
-    }
-
-    fn type_in(&mut self) -> io::Result<()> {
-        // A terminal takes at least one byte when it says that it is ready, and blocks for what it has no room for.
-        let some = self.typed.get(..self.typed.len().min(256)).unwrap_or_default();
-        match retry_on_intr(|| rustix::io::write(self.terminal, some)) {
-            Ok(length) => drop(self.typed.drain(..length)),
-            Err(Errno::IO | Errno::AGAIN) => {}
-            Err(error) => return Err(error.into()),
-        }
-        Ok(())
-    }
-
-    fn read_session(&mut self, output: &impl AsFd) -> io::Result<bool> {
-        let mut buffer = [0; 16 * 1024];
-        let length = match retry_on_intr(|| rustix::io::read(self.terminal, &mut buffer)) {
-            // The last program that had it open is gone, and everything was read.
-            Ok(0) | Err(Errno::IO) => return Ok(false),
-            Err(Errno::AGAIN) => return Ok(true),
-            other => other?,
-        };
-        let mut rest = buffer.get(..length).unwrap_or_default();
-        while !rest.is_empty() {
-            match rustix::io::write(output, rest) {
-                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    retry_on_intr(|| poll(&mut [PollFd::new(output, PollFlags::OUT)], None))?;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(true)
     }
 }

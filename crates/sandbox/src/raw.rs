@@ -148,6 +148,43 @@ pub(crate) fn signal(pid: Pid, group: bool, signal: i32) -> Result<(), Errno> {
     checked(c_long::from(unsafe { libc::kill(if group { -pid } else { pid }, signal) })).map(drop)
 }
 
+/// Sends a signal that stops to this process, or to its whole group, and stops by it, even if it is blocked in this
+/// thread. Returns when somebody has let this process go on; at once if it was not stopped, as when no shell is
+/// there to let it go on.
+pub(crate) fn stop(group: bool, signal: i32) -> Result<(), Errno> {
+    let to = if group { 0 } else { rustix::process::getpid().as_raw_pid() };
+    // SAFETY: two numbers.
+    checked(c_long::from(unsafe { libc::kill(to, signal) }))?;
+    // SAFETY: both sets are initialised by the calls that are given them.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        let mut before = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, &raw mut before);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+    }
+    Ok(())
+}
+
+/// Whether this process ignores a signal.
+pub(crate) fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all zeroes is a valid structure, which the call fills in; no action is given, so none is changed.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// A signal that has arrived.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrived {
+    /// Its number.
+    pub(crate) number: i32,
+    /// It comes from the kernel, as what a terminal sends does, and not from a process.
+    pub(crate) by_kernel: bool,
+}
+
 /// Signals that arrive as bytes to read, and not as interruptions, until this is dropped.
 pub(crate) struct SignalReader {
     file: OwnedFd,
@@ -188,11 +225,18 @@ impl SignalReader {
     }
 
     /// The next signal that has arrived.
-    pub(crate) fn next(&self) -> Option<i32> {
+    pub(crate) fn next(&self) -> Option<Arrived> {
         let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
         let length = rustix::io::read(&self.file, &mut info).ok()?;
-        let number = info.first_chunk::<4>().filter(|_| length == info.len())?;
-        i32::try_from(u32::from_ne_bytes(*number)).ok()
+        // Number, error and code, each of four bytes.
+        let (words, _) = info.as_chunks::<4>();
+        match words {
+            [number, _, code, ..] if length == info.len() => Some(Arrived {
+                number: i32::from_ne_bytes(*number),
+                by_kernel: i32::from_ne_bytes(*code) > 0,
+            }),
+            _ => None,
+        }
     }
 }
 

@@ -1,43 +1,46 @@
-//! Signals that end a program, sent to the holder of a session: they are the program's, and the holder stays to
-//! write down how it ended.
-#![expect(unsafe_code, reason = "signal masks have no safe interface here")]
+//! The signals that the holder of a session takes for the program: it stays to hand them on, to stop and go on
+//! with the program, and to write down how it ended.
 
+use crate::launch::Running;
+use crate::raw::{self, Arrived, SignalReader};
 use std::io;
+use std::os::fd::OwnedFd;
 
-/// The signals that are handed on.
-const HANDED_ON: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+/// Signals that a program answers, and changes of the terminal's size.
+const HELD: [i32; 7] =
+    [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGTSTP, libc::SIGCONT, libc::SIGWINCH];
+/// What stops those who use the terminal from the background.
+const USED: [i32; 2] = [libc::SIGTTIN, libc::SIGTTOU];
 
-fn set() -> libc::sigset_t {
-    // SAFETY: all zeroes is a valid set for `sigemptyset`, which makes it the empty one.
-    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is a valid, writable set, and the numbers are those of signals.
-    unsafe {
-        libc::sigemptyset(&raw mut set);
-        for signal in HANDED_ON {
-            libc::sigaddset(&raw mut set, signal);
-        }
-    }
-    set
+/// The signals of a session's holder, until this is dropped.
+pub struct Signals {
+    reader: SignalReader,
 }
 
-/// From now on these signals wait, for this thread and all that it starts, and `hand_on` is called with each, on
-/// a thread of its own, as long as the process lives. Call it after a launch, since a program inherits what waits,
-/// and before other threads start, since one that does not wait would end the process.
-pub fn hand_on(mut hand_on: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
-    let set = set();
-    // SAFETY: `set` is a valid set that lives through the call; the old mask is not asked for.
-    let failed = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
-    if failed != 0 {
-        return Err(io::Error::from_raw_os_error(failed));
+impl Signals {
+    /// From now on these signals wait for [`attend`](crate::attend::attend), in this thread and all that it starts.
+    /// Those that the caller ignores stay ignored, as `nohup` wants it. Call it after a launch, or a keyboard
+    /// cannot end one that hangs; and before other threads start, since one that does not wait would end the
+    /// process.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn hold(running: &Running) -> io::Result<Self> {
+        // A holder that shares its terminal with the program uses it for nothing, and stops when the program has.
+        // One that relays is stopped like any program.
+        let used = if running.shares_terminal() { USED.as_slice() } else { &[] };
+        let held: Vec<i32> =
+            HELD.iter().chain(used).copied().filter(|signal| !raw::is_ignored(*signal)).collect();
+        Ok(Self { reader: SignalReader::new(&held)? })
     }
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        loop {
-            let mut signal = 0;
-            // SAFETY: both point to valid values that live through the call.
-            if unsafe { libc::sigwait(&raw const set, &raw mut signal) } == 0 {
-                hand_on(signal);
-            }
-        }
-    })?;
-    Ok(())
+
+    /// The descriptor to poll.
+    pub(crate) fn file(&self) -> &OwnedFd {
+        self.reader.file()
+    }
+
+    /// The next signal that has arrived.
+    pub(crate) fn next(&self) -> Option<Arrived> {
+        self.reader.next()
+    }
 }

@@ -24,8 +24,9 @@ use remit_policy::source::Sandbox;
 use remit_policy::{AgentPolicy, Policy};
 use remit_sandbox::launch::{ChildExit, LaunchError, Measured, Running, Spec, Stdio, WindowSize, launch};
 use remit_sandbox::plan::{Disk, Extra, Plan, Request, Source, plan};
-use remit_sandbox::signals;
+use remit_sandbox::signals::Signals;
 use remit_sandbox::view::{SessionFile, What};
+use remit_sandbox::{attend, pty};
 use remit_store::{Keys, LedgerError, StateDir, StateError};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -70,6 +71,9 @@ pub enum RunError {
     /// The folder in which the command was given is not part of the view.
     #[error("the session cannot start in `{}`", .0.display())]
     Cwd(PathBuf),
+    /// The signals to the holder could not be taken.
+    #[error("signals cannot be handed on to the program")]
+    Signals(#[source] io::Error),
     /// A thread could not be started.
     #[error("a thread cannot be started")]
     Thread(#[source] io::Error),
@@ -103,6 +107,7 @@ pub struct Session {
     /// Whether it starts in its home, since the agent may see nothing of the workspace.
     pub elsewhere: bool,
     running: Arc<Running>,
+    signals: Signals,
     desk: Arc<Desk>,
     state: StateDir,
     lease: Lease,
@@ -185,7 +190,7 @@ impl Parts<'_> {
                 return Err(refused(error));
             }
         };
-        self.hand_on_signals(&running)?;
+        let signals = Signals::hold(&running).map_err(RunError::Signals)?;
         holder.start().map_err(RunError::Thread)?;
         let record = holder.record(Event::Moment, Door::Holder).with("moment", "launched");
         holder.append(&record.with("measured", measured(running.measured())), false)?;
@@ -206,24 +211,7 @@ impl Parts<'_> {
         let desk = Arc::new(Desk::new(policy, holder, Some(Box::new(tell))));
         socket.serve(Arc::clone(&desk), running.gate()).map_err(RunError::Socket)?;
         let (lease, state, id) = (self.lease, self.state, self.id);
-        Ok(Session { id, notes, elsewhere, running, desk, state, lease, _socket: socket })
-    }
-
-    /// What would end this process is the program's to answer. What the keyboard of a shared terminal sends
-    /// reaches the program by itself.
-    fn hand_on_signals(&self, running: &Arc<Running>) -> Result<(), RunError> {
-        let shared = self.terminal.is_none() && rustix::termios::isatty(std::io::stdin());
-        let running = Arc::downgrade(running);
-        signals::hand_on(move |signal| {
-            let keyboard = [2, 3].contains(&signal);
-            if let Some(running) = running.upgrade()
-                && !(shared && keyboard)
-            {
-                // A program that has ended needs no signal.
-                drop(running.signal(signal));
-            }
-        })
-        .map_err(RunError::Thread)
+        Ok(Session { id, notes, elsewhere, running, signals, desk, state, lease, _socket: socket })
     }
 
     /// The program and its arguments, as they are recorded.
@@ -311,12 +299,14 @@ impl Parts<'_> {
             arguments = wrapped;
         }
         arguments.extend(self.chosen.args.iter().cloned());
+        let front = pty::in_foreground(std::io::stdin());
+        let stdio = self.terminal.map_or(Stdio::Inherit, |size| Stdio::Pty { size, front });
         Ok(Spec {
             plan,
             arguments,
             environment: vars.into_iter().collect(),
             cwd,
-            stdio: self.terminal.map_or(Stdio::Inherit, Stdio::Pty),
+            stdio,
             authority: warden,
             session_files: files,
             placeholder_record: self.state.root().join("placeholders.json"),
@@ -399,9 +389,11 @@ fn measured(measured: &Measured) -> serde_json::Value {
 }
 
 impl Session {
-    /// The running processes.
-    pub fn running(&self) -> &Running {
-        &self.running
+    /// Attends the program until its end, at the terminal that this process's input and output are, if the session
+    /// has one. If that fails, the session is ended.
+    pub fn attend(&self) -> io::Result<()> {
+        attend::attend(&self.running, &self.signals, &io::stdin(), &io::stdout())
+            .inspect_err(|_| self.running.kill())
     }
 
     /// Waits for the end, writes the last record and a signed checkpoint, and removes what was only for this

@@ -22,14 +22,12 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failu
     for note in session.notes.iter().filter(|n| n.starts_with("not held")) {
         report::talk(&format!("{DIM}remit: {note}{DIM:#}\n"));
     }
-    if session.running().terminal().is_some() {
-        pty::relay(session.running(), &std::io::stdin(), &std::io::stdout())
-            .map_err(|e| Failure::because(Exit::Io, "the terminal cannot be relayed", &e))?;
-    }
+    let attended = session.attend();
     let ended = session.finish().map_err(|e| {
         Failure::because(Exit::Io, "the program has ended, but its last records cannot be written", &e)
             .hint("`remit verify` says what the ledger holds")
     })?;
+    attended.map_err(|e| Failure::because(Exit::Io, "the terminal cannot be relayed", &e))?;
     match ended {
         ChildExit::Code(code) => Ok(code),
         ChildExit::Signal(signal) => Ok(by_signal(signal)),

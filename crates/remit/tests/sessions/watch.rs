@@ -67,15 +67,21 @@ pub(crate) fn marked(mark: &str) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Waits until no process has the mark: killing takes the kernel a moment. Ten seconds are an error.
-pub(crate) fn all_gone(mark: &str) -> Result<()> {
+/// Waits until something is so. Ten seconds are an error.
+pub(crate) fn until(what: &str, mut so: impl FnMut() -> Result<bool>) -> Result<()> {
     for _ in 0..1000 {
-        if marked(mark)?.is_empty() {
+        if so()? {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    anyhow::bail!("still running: {:?}", marked(mark)?)
+    anyhow::bail!("waited in vain until {what}")
+}
+
+/// Waits until no process has the mark: killing takes the kernel a moment.
+pub(crate) fn all_gone(mark: &str) -> Result<()> {
+    until("every process is gone", || Ok(marked(mark)?.is_empty()))
+        .with_context(|| format!("still running: {:?}", marked(mark)))
 }
 
 /// The process with the mark that has become this program. Ten seconds without one are an error.

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::raw::{self, Signals};
 use remit_core::AbsPath;
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
-use rustix::process::{DumpableBehavior, chdir, ioctl_tiocsctty, set_dumpable_behavior, setsid};
+use rustix::process::{DumpableBehavior, chdir, set_dumpable_behavior};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
@@ -78,9 +78,9 @@ impl Command {
 
 /// The program's input and output.
 pub(super) enum Files {
-    /// As they are; a new session unless one of them is a terminal.
-    Same { terminal: bool },
-    /// This terminal.
+    /// As they are.
+    Same,
+    /// This terminal, which is the session's already.
     Terminal(OwnedFd),
     /// These.
     Given([OwnedFd; 3]),
@@ -156,18 +156,10 @@ pub(super) fn give_up(keep: CapabilitySet) -> Result<(), Errno> {
 
 fn connect(files: Files) -> Result<(), Errno> {
     let given = match files {
-        Files::Same { terminal: true } => return Ok(()),
-        Files::Same { terminal: false } => return setsid().map(drop),
-        Files::Terminal(terminal) => {
-            setsid()?;
-            ioctl_tiocsctty(&terminal)?;
-            [terminal.try_clone(), terminal.try_clone(), Ok(terminal)]
-                .map(|file| file.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO)))
-        }
-        Files::Given(files) => {
-            setsid()?;
-            files.map(Ok)
-        }
+        Files::Same => return Ok(()),
+        Files::Terminal(terminal) => [terminal.try_clone(), terminal.try_clone(), Ok(terminal)]
+            .map(|file| file.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))),
+        Files::Given(files) => files.map(Ok),
     };
     // Out of the way of the numbers that they shall have.
     let [input, output, error] = given.map(|file| fcntl_dupfd_cloexec(file?, 3));

@@ -82,6 +82,8 @@ pub(super) enum Report {
     NoProgram(Failure),
     /// The program has begun.
     Started,
+    /// The program was stopped by this signal.
+    Stopped(i32),
     /// The program has ended.
     Ended(ChildExit),
     /// The other side is gone.
@@ -121,6 +123,7 @@ impl Report {
             Report::Failed(failure) => letter(b'F', failure.error.raw_os_error(), &failure.step),
             Report::NoProgram(failure) => letter(b'N', failure.error.raw_os_error(), &failure.step),
             Report::Started => letter(b'S', 0, ""),
+            Report::Stopped(signal) => letter(b'Z', *signal, ""),
             Report::Ended(ChildExit::Code(code)) => letter(b'X', i32::from(*code), ""),
             Report::Ended(ChildExit::Signal(signal)) => letter(b'K', *signal, ""),
             Report::Ended(ChildExit::Lost) | Report::Closed => Vec::new(),
@@ -151,6 +154,7 @@ impl Report {
             b'F' => Report::Failed(failure()?),
             b'N' => Report::NoProgram(failure()?),
             b'S' => Report::Started,
+            b'Z' => Report::Stopped(value),
             b'X' => Report::Ended(ChildExit::Code(u8::try_from(value).ok()?)),
             b'K' => Report::Ended(ChildExit::Signal(value)),
             _ => return None,
@@ -161,16 +165,35 @@ impl Report {
 /// From the holder to the gate, and from the gate to the agent: go on.
 pub(super) const GO: &[u8] = b"g";
 
-/// From the holder to the gate: send this signal to the program.
-pub(super) fn signal_order(signal: i32) -> Vec<u8> {
-    let mut bytes = vec![b's'];
-    bytes.extend(number(signal));
-    bytes
+/// From the holder to the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Send this signal to the program.
+    Signal(i32),
+    /// Put the program in the foreground of the session's terminal, or in the background.
+    Front(bool),
 }
 
-/// The signal of such an order.
-pub(super) fn read_signal_order(bytes: &[u8]) -> Option<i32> {
-    read_number(bytes.strip_prefix(b"s")?).map(|(signal, _)| signal)
+impl Order {
+    /// The packet.
+    pub(super) fn bytes(self) -> Vec<u8> {
+        let (letter, value) = match self {
+            Order::Signal(signal) => (b's', signal),
+            Order::Front(front) => (b'f', i32::from(front)),
+        };
+        [[letter].as_slice(), &number(value)].concat()
+    }
+
+    /// What a packet says; none if it is not one of these.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (letter, rest) = bytes.split_first()?;
+        let (value, _) = read_number(rest)?;
+        match letter {
+            b's' => Some(Order::Signal(value)),
+            b'f' => Some(Order::Front(value != 0)),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -194,6 +217,7 @@ mod tests {
             Report::Failed(failure.clone()),
             Report::NoProgram(failure),
             Report::Started,
+            Report::Stopped(20),
             Report::Ended(ChildExit::Code(255)),
             Report::Ended(ChildExit::Signal(9)),
         ];
@@ -206,5 +230,9 @@ mod tests {
         assert_eq!(Report::read(&b.receive().unwrap().0), Some(Report::Closed));
         assert_eq!(Report::read(b"?\0\0\0\0"), None);
         assert_eq!(Report::read(b"L\0"), None);
+        for order in [Order::Signal(15), Order::Front(true), Order::Front(false)] {
+            assert_eq!(Order::read(&order.bytes()), Some(order));
+        }
+        assert_eq!((Order::read(b""), Order::read(b"s\0"), Order::read(b"?\0\0\0\0")), (None, None, None));
     }
 }

@@ -1,7 +1,7 @@
 //! Process 1 of the session: builds the view, starts the agent, serves, reaps, and ends the session.
 
 use super::agent::{Command, Files, Setting, agent, give_up};
-use super::channel::{Channel, GO, Report, read_signal_order};
+use super::channel::{Channel, GO, Order, Report};
 use super::spec::{ChildExit, Measured, Spec, Stdio, WindowSize};
 use crate::authority::Authority;
 use crate::failure::{Failure, Step};
@@ -11,11 +11,12 @@ use crate::view;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::{
-    DumpableBehavior, Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions, WaitStatus, pidfd_getfd,
-    pidfd_open, set_dumpable_behavior, set_parent_process_death_signal, umask, wait,
+    DumpableBehavior, Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions, WaitStatus, getpgid, getpgrp,
+    ioctl_tiocsctty, pidfd_getfd, pidfd_open, set_dumpable_behavior, set_parent_process_death_signal,
+    setpgid, setsid, umask, wait,
 };
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, isatty, tcsetwinsize};
+use rustix::termios::{Winsize, tcsetpgrp, tcsetwinsize};
 use rustix::thread::CapabilitySet;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -31,10 +32,42 @@ const LONGEST: Duration = Duration::from_millis(2);
 
 /// A session that runs.
 struct Session {
-    agent: Pid,
-    /// The agent leads a process group of its own.
-    leads: bool,
+    job: Job,
     serving: Vec<JoinHandle<()>>,
+}
+
+/// The program, as a shell sees one: this process is its parent in the same session, so that its process group can
+/// be stopped and let go on.
+struct Job {
+    agent: Pid,
+    /// It has a process group of its own.
+    leads: bool,
+    /// The outer end of the session's terminal. The inner one would keep the terminal from ending with the program.
+    terminal: Option<OwnedFd>,
+}
+
+impl Job {
+    /// Has the agent lead a process group, unless it shares its terminal with the holder.
+    fn begin(&self, front: bool) -> Result<(), Errno> {
+        if self.leads {
+            setpgid(Some(self.agent), Some(self.agent))?;
+        }
+        self.bring(front)
+    }
+
+    /// Makes the program's process group the one in the foreground of its terminal, or takes that place itself.
+    fn bring(&self, front: bool) -> Result<(), Errno> {
+        let Some(terminal) = &self.terminal else { return Ok(()) };
+        tcsetpgrp(terminal, if front { getpgid(Some(self.agent))? } else { getpgrp() })
+    }
+
+    fn obey(&self, order: Order) -> Result<(), Errno> {
+        match order {
+            Order::Signal(signal) if self.leads => raw::signal(getpgid(Some(self.agent))?, true, signal),
+            Order::Signal(signal) => raw::signal(self.agent, false, signal),
+            Order::Front(front) => self.bring(front),
+        }
+    }
 }
 
 /// Runs the gate's part. `ipc`: the holder's IPC namespace. Never returns.
@@ -65,7 +98,12 @@ fn begin(spec: Spec, command: &Command, ipc: u64, holder: &Channel) -> Result<Se
         let mask = umask(Mode::from_raw_mode(0o022));
         view::build(&plan, &spec.session_files)?;
         umask(mask);
-        let (files, leads) = files(spec.stdio, holder)?;
+        let (leads, front) =
+            (!spec.stdio.shares_terminal(), matches!(spec.stdio, Stdio::Pty { front: true, .. }));
+        if leads {
+            setsid().step(|| "leave the holder's terminal".to_owned())?;
+        }
+        let (files, terminal) = files(spec.stdio, holder)?;
         let (ours, theirs) = Channel::pair().step(|| "make a channel".to_owned())?;
         match raw::fork().step(|| "fork".to_owned())? {
             Side::Child => {
@@ -73,6 +111,8 @@ fn begin(spec: Spec, command: &Command, ipc: u64, holder: &Channel) -> Result<Se
                 agent(&Setting { plan: &plan, command, cwd: &cwd, ipc }, files, &theirs)
             }
             Side::Parent(agent) => {
+                let job = Job { agent, leads, terminal };
+                job.begin(front).step(|| "make a process group".to_owned())?;
                 drop((files, theirs));
                 // The kernel takes its time over it. The agent prepares itself meanwhile, and is told to go on only
                 // afterwards.
@@ -82,7 +122,7 @@ fn begin(spec: Spec, command: &Command, ipc: u64, holder: &Channel) -> Result<Se
                 left.join()
                     .unwrap_or_else(|_| Err(Errno::IO).step(|| "let go of the old root".to_owned()))?;
                 ours.send(GO).step(|| "reach the agent".to_owned())?;
-                Ok((Session { agent, leads, serving }, ours))
+                Ok((Session { job, serving }, ours))
             }
         }
     };
@@ -112,30 +152,27 @@ fn keep_little() -> Result<(), Failure> {
     die_with_holder()
 }
 
-fn files(stdio: Stdio, holder: &Channel) -> Result<(Files, bool), Failure> {
+/// The agent's side of input and output, and the other end of a terminal.
+fn files(stdio: Stdio, holder: &Channel) -> Result<(Files, Option<OwnedFd>), Failure> {
     match stdio {
-        Stdio::Inherit => {
-            let terminal = isatty(rustix::stdio::stdin())
-                || isatty(rustix::stdio::stdout())
-                || isatty(rustix::stdio::stderr());
-            Ok((Files::Same { terminal }, !terminal))
-        }
-        Stdio::Given(files) => Ok((Files::Given(files), true)),
-        Stdio::Pty(size) => {
-            let made = || terminal(size, holder);
-            Ok((Files::Terminal(made().step(|| "make a terminal".to_owned())?), true))
+        Stdio::Inherit => Ok((Files::Same, None)),
+        Stdio::Given(files) => Ok((Files::Given(files), None)),
+        Stdio::Pty { size, .. } => {
+            let (inner, outer) = terminal(size, holder).step(|| "make a terminal".to_owned())?;
+            Ok((Files::Terminal(inner), Some(outer)))
         }
     }
 }
 
-/// Makes a terminal of the view's own and sends the other end to the holder.
-fn terminal(size: WindowSize, holder: &Channel) -> Result<OwnedFd, Errno> {
+/// Makes a terminal of the view's own, which becomes this session's, and sends the other end to the holder.
+fn terminal(size: WindowSize, holder: &Channel) -> Result<(OwnedFd, OwnedFd), Errno> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     unlockpt(&master)?;
     tcsetwinsize(&master, Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 })?;
     let slave = ioctl_tiocgptpeer(&master, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    ioctl_tiocsctty(&slave)?;
     holder.send_file(&Report::Terminal.bytes(), &master)?;
-    Ok(slave)
+    Ok((slave, master))
 }
 
 /// Takes the filter's listener out of the agent and begins to serve. The agent's copy goes when the program starts.
@@ -180,12 +217,12 @@ fn watch_start(agent: &Channel) -> Result<Measured, Report> {
 
 fn serve(session: Session, authority: Arc<dyn Authority>, holder: Channel, control: Channel) {
     let holder = Arc::new(holder);
-    let (agent, leads) = (session.agent, session.leads);
+    let agent = session.job.agent;
     let orders = holder.clone();
     // Neither thread is waited for: they end with the process.
-    let _orders = std::thread::spawn(move || take_orders(&orders, agent, leads));
+    let _orders = std::thread::spawn(move || take_orders(&orders, &session.job));
     let _control = std::thread::spawn(move || answer(&control, &*authority));
-    let ended = reap(agent);
+    let ended = reap(agent, &holder);
     // A holder that does not listen any more has ended, and this process with it.
     holder.send(&Report::Ended(ended).bytes()).ok();
     end_the_rest();
@@ -193,18 +230,15 @@ fn serve(session: Session, authority: Arc<dyn Authority>, holder: Channel, contr
     wait_for(|| session.serving.iter().all(JoinHandle::is_finished));
 }
 
-/// Passes signals on. When the holder lets go of the session, it ends.
-fn take_orders(holder: &Channel, agent: Pid, leads: bool) {
-    loop {
-        match holder.receive() {
-            Ok((bytes, _)) if bytes.is_empty() => break,
-            Ok((bytes, _)) => {
-                if let Some(signal) = read_signal_order(&bytes) {
-                    // It may have ended just now.
-                    raw::signal(agent, leads, signal).ok();
-                }
-            }
-            Err(_) => break,
+/// Does what the holder wants. When it lets go of the session, it ends.
+fn take_orders(holder: &Channel, job: &Job) {
+    while let Ok((bytes, _)) = holder.receive() {
+        if bytes.is_empty() {
+            break;
+        }
+        if let Some(order) = Order::read(&bytes) {
+            // The program may have ended just now.
+            job.obey(order).ok();
         }
     }
     raw::signal_all(libc::SIGKILL);
@@ -230,11 +264,15 @@ fn ended(status: WaitStatus) -> ChildExit {
     }
 }
 
-/// Waits for every process whose parent is gone, until the agent itself has ended.
-fn reap(agent: Pid) -> ChildExit {
+/// Waits for every process whose parent is gone, until the agent itself has ended. Tells when it is stopped.
+fn reap(agent: Pid, holder: &Channel) -> ChildExit {
     loop {
-        match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid == agent => return ended(status),
+        match wait(WaitOptions::UNTRACED) {
+            Ok(Some((pid, status))) if pid == agent => match status.stopping_signal() {
+                // A holder that does not listen any more has ended, and this process with it.
+                Some(signal) => drop(holder.send(&Report::Stopped(signal).bytes())),
+                None => return ended(status),
+            },
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return ChildExit::Lost,
         }

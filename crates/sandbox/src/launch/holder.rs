@@ -1,7 +1,7 @@
 //! The caller's side of a session.
 
 use super::agent::Command;
-use super::channel::{Channel, GO, LONGEST, Report, signal_order};
+use super::channel::{Channel, GO, LONGEST, Order, Report};
 use super::gate_process::gate_process;
 use super::self_test;
 use super::spec::{ChildExit, LaunchError, Measured, Spec, Stdio, UserMap};
@@ -28,11 +28,24 @@ pub struct Running {
     life: Option<Channel>,
     control: Mutex<Control>,
     terminal: Option<OwnedFd>,
+    shares_terminal: bool,
     measured: Measured,
+    /// What the gate has told.
+    told: OnceLock<ChildExit>,
     ended: OnceLock<ChildExit>,
     placeholders: Option<Holding>,
     /// Of the terminal that the program has inherited; put back when it has ended.
     modes: Mutex<Option<Modes>>,
+}
+
+/// What becomes of a program.
+pub(crate) enum News {
+    /// This signal has stopped it.
+    Stopped(i32),
+    /// It has ended; what it left behind is being ended.
+    Ended,
+    /// Nothing is left.
+    Over,
 }
 
 struct Control {
@@ -54,6 +67,7 @@ pub fn launch(spec: Spec) -> Result<Running, LaunchError> {
     let command = Command::new(&spec.arguments, &spec.environment)?;
     let ipc = self_test::ipc_namespace().step(|| "know the namespace of shared memory".to_owned())?;
     let modes = matches!(spec.stdio, Stdio::Inherit).then(Modes::of_terminal).flatten();
+    let shares_terminal = spec.stdio.shares_terminal();
     let holding = placeholders::hold(&spec.placeholder_record, &spec.plan.placeholders)?;
     let pair = || Channel::pair().step(|| "make a channel".to_owned());
     let ((life, gate_life), (control, gate_control)) = (pair()?, pair()?);
@@ -77,7 +91,9 @@ pub fn launch(spec: Spec) -> Result<Running, LaunchError> {
             life: Some(life),
             control: Mutex::new(Control { channel: control, last: 0 }),
             terminal,
+            shares_terminal,
             measured,
+            told: OnceLock::new(),
             ended: OnceLock::new(),
             placeholders: Some(holding),
             modes: Mutex::new(modes),
@@ -95,7 +111,7 @@ fn no_folder(stdio: &Stdio) -> Result<(), LaunchError> {
     let files = match stdio {
         Stdio::Inherit => own,
         Stdio::Given([input, output, error]) => [input.as_fd(), output.as_fd(), error.as_fd()],
-        Stdio::Pty(_) => return Ok(()),
+        Stdio::Pty { .. } => return Ok(()),
     };
     let is_folder = |file: BorrowedFd<'_>| match fstat(file) {
         Ok(stat) => FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
@@ -180,21 +196,36 @@ fn end(gate: Pid) {
 
 impl Running {
     /// Waits until the program has ended and all that it left behind is gone. May be called again. Somebody must
-    /// read the session's terminal meanwhile, or a program that writes much never ends.
+    /// read the session's terminal meanwhile, or a program that writes much never ends, and let a program that was
+    /// stopped go on: [`attend`](crate::attend::attend) does both.
     pub fn wait(&self) -> ChildExit {
         *self.ended.get_or_init(|| {
-            let mut ended = ChildExit::Lost;
-            while let Some(Ok((bytes, _))) = self.life.as_ref().map(Channel::receive) {
-                match Report::read(&bytes) {
-                    Some(Report::Ended(how)) => ended = how,
-                    Some(Report::Closed) | None => break,
-                    Some(_) => {}
-                }
-            }
+            while !matches!(self.news(), News::Over) {}
             while let Err(Errno::INTR) = waitpid(Some(self.gate), WaitOptions::empty()) {}
             drop(self.modes.lock().unwrap_or_else(PoisonError::into_inner).take());
-            ended
+            self.told.get().copied().unwrap_or(ChildExit::Lost)
         })
+    }
+
+    /// Waits for what becomes of the program. After the last news, the last again.
+    pub(crate) fn news(&self) -> News {
+        loop {
+            let Some(Ok((bytes, _))) = self.life.as_ref().map(Channel::receive) else { return News::Over };
+            match Report::read(&bytes) {
+                Some(Report::Stopped(signal)) => return News::Stopped(signal),
+                Some(Report::Ended(how)) => {
+                    self.told.get_or_init(|| how);
+                    return News::Ended;
+                }
+                Some(Report::Closed) | None => return News::Over,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// The descriptor to poll for news; none if there are none.
+    pub(crate) fn news_file(&self) -> Option<&OwnedFd> {
+        self.life.as_ref().map(Channel::file)
     }
 
     /// Sends a message to the authority in the gate and waits for its answer, at most 10 seconds. Messages and
@@ -228,10 +259,20 @@ impl Running {
         }
     }
 
-    /// Sends a signal to the program: to its process group, if it has a session of its own.
+    /// Sends a signal to the program: to its process group, unless that is the caller's, too.
     pub fn signal(&self, signal: i32) -> io::Result<()> {
+        self.order(Order::Signal(signal))
+    }
+
+    /// Puts the program in the foreground of the session's terminal, or in the background, where using the
+    /// terminal stops it.
+    pub(crate) fn bring(&self, front: bool) -> io::Result<()> {
+        self.order(Order::Front(front))
+    }
+
+    fn order(&self, order: Order) -> io::Result<()> {
         match &self.life {
-            Some(life) => Ok(life.send(&signal_order(signal))?),
+            Some(life) => Ok(life.send(&order.bytes())?),
             None => Ok(()),
         }
     }
@@ -247,6 +288,11 @@ impl Running {
     /// The holder's end of the session's terminal, if it has one.
     pub fn terminal(&self) -> Option<&OwnedFd> {
         self.terminal.as_ref()
+    }
+
+    /// Whether the program is in the caller's process group, at the caller's terminal.
+    pub(crate) fn shares_terminal(&self) -> bool {
+        self.shares_terminal
     }
 
     /// What was measured after restriction.

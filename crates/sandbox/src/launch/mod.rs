@@ -15,5 +15,6 @@ mod holder;
 mod self_test;
 mod spec;
 
+pub(crate) use holder::News;
 pub use holder::{Running, launch};
 pub use spec::{Check, ChildExit, LaunchError, Measured, Spec, Stdio, UserMap, WindowSize};

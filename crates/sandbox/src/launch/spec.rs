@@ -6,6 +6,7 @@ use crate::placeholders::PlaceholderError;
 use crate::plan::{Plan, Refusal};
 use crate::view::SessionFile;
 use remit_core::AbsPath;
+use rustix::termios::isatty;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -25,14 +26,27 @@ pub struct WindowSize {
 pub enum Stdio {
     /// The caller's. If one of them is a terminal, the program stays in the caller's process group and can be
     /// reached from the keyboard (the caller, too: it should ignore what the keyboard sends); otherwise it gets a
-    /// session of its own. If input and output are a terminal, its modes are put back when the program has ended.
-    /// None of them may be a folder.
+    /// process group of its own, in the gate's session, which has no terminal. If input and output are a terminal,
+    /// its modes are put back when the program has ended. None of them may be a folder.
     Inherit,
-    /// A terminal of the view's own, in a session of its own; [`Running::terminal`](super::Running::terminal)
-    /// is the other end.
-    Pty(WindowSize),
-    /// These, in a session of its own. None of them may be a folder.
+    /// A terminal of the view's own; [`Running::terminal`](super::Running::terminal) is the other end. It is the
+    /// controlling terminal of the gate's session, in which the program leads a process group.
+    Pty {
+        /// Its size.
+        size: WindowSize,
+        /// Whether the program begins in its foreground, as a job that a shell waits for does.
+        front: bool,
+    },
+    /// These, and a process group as for `Inherit` without a terminal. None of them may be a folder.
     Given([OwnedFd; 3]),
+}
+
+impl Stdio {
+    /// Whether the program and the caller are at the same terminal.
+    pub(super) fn shares_terminal(&self) -> bool {
+        let own = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+        matches!(self, Stdio::Inherit) && own.into_iter().any(isatty)
+    }
 }
 
 /// What is launched.

@@ -2,11 +2,13 @@
 
 use crate::Case;
 use crate::scene::Scene;
+use remit_sandbox::attend::attend;
 use remit_sandbox::launch::{ChildExit, Running, Stdio, WindowSize, launch};
-use remit_sandbox::pty::{relay, resize, window_size};
+use remit_sandbox::pty::{resize, window_size};
+use remit_sandbox::signals::Signals;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 pub(crate) const CASES: &[Case] = &[
     ("a_terminal_is_the_sessions_own", a_terminal_of_its_own),
@@ -21,7 +23,13 @@ pub(crate) const CASES: &[Case] = &[
 const SIZE: WindowSize = WindowSize { rows: 30, columns: 90 };
 
 fn start(scene: &Scene, script: &str) -> Running {
-    launch(scene.spec(&["sh", "-c", script], Stdio::Pty(SIZE))).unwrap_or_else(|error| panic!("{error}"))
+    launch(scene.spec(&["sh", "-c", script], Stdio::Pty { size: SIZE, front: true }))
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Attends it to its end.
+fn relay(running: &Running, input: &impl AsFd, output: &impl AsFd) -> std::io::Result<()> {
+    attend(running, &Signals::hold(running)?, input, output)
 }
 
 /// Reads the terminal until it ends, or holds `word`.
