@@ -38,6 +38,10 @@ impl Resolver for Plain {
     fn home(&self) -> Option<&AbsPath> {
         Some(&self.0)
     }
+
+    fn held(&self) -> bool {
+        false
+    }
 }
 
 /// The registered event on the first line, then the input. The exit code is 0 or 2; what blocks is refused

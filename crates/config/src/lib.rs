@@ -31,7 +31,7 @@ mod tree;
 pub use check::check;
 pub use find::{FindError, Found, find};
 pub use ground::{ground, single_files};
-pub use load::{load, load_in, merged};
+pub use load::{VERSION, load, load_in, merged};
 pub use nearest::hint;
 pub use own_tests::run_tests;
 pub use render::render;

@@ -98,6 +98,21 @@ pub enum Request {
         /// Whether it did what it should.
         ok: bool,
     },
+    /// A call that the hook refuses by itself, since it cannot be judged. Noted once it is in the ledger.
+    Refused {
+        /// [`VERSION`] of the asker.
+        version: u32,
+        /// Which host.
+        host: String,
+        /// The host's id of the conversation, if it could be read.
+        conversation: Option<String>,
+        /// The tool, if it could be read.
+        tool: Option<String>,
+        /// The host's number of the call, if it could be read.
+        id: Option<CallId>,
+        /// What is wrong.
+        why: String,
+    },
     /// A moment in the session's life.
     Moment {
         /// [`VERSION`] of the asker.

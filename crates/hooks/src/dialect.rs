@@ -3,7 +3,7 @@
 use crate::install::Command;
 use crate::resolve::{ResolveError, Resolver};
 use remit_core::wire::Request;
-use remit_core::{AbsPath, Verb};
+use remit_core::{AbsPath, CallId, Verb};
 use serde_json::Value;
 
 /// The longest hook input that is decided, in bytes. A longer one is denied.
@@ -137,6 +137,36 @@ pub struct Refused {
     pub event: Option<Event>,
     /// What is wrong.
     pub problem: Problem,
+    /// What could be read all the same.
+    pub about: About,
+}
+
+/// What a payload says of itself, as far as it can be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct About {
+    /// The host's id of the conversation.
+    pub conversation: Option<String>,
+    /// The tool, by the host's name.
+    pub tool: Option<String>,
+    /// The host's number of the call.
+    pub call: Option<CallId>,
+}
+
+impl About {
+    /// What a request says.
+    pub(crate) fn of(request: &Request) -> Self {
+        match request {
+            Request::Call { conversation, call, .. } => Self {
+                conversation: conversation.clone(),
+                tool: Some(call.tool.clone()),
+                call: call.id.clone(),
+            },
+            Request::Moment { conversation, .. } => {
+                Self { conversation: conversation.clone(), ..Self::default() }
+            }
+            Request::Done { .. } | Request::Refused { .. } => Self::default(),
+        }
+    }
 }
 
 /// One host's dialect.

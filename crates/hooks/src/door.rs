@@ -1,18 +1,25 @@
 //! The door itself: decode, ask, encode. Whatever goes wrong on the way (a panic, a broken input, no answer,
-//! no time) comes out as a denial in the host's dialect wherever the event can block.
+//! no time) comes out as a denial in the host's dialect wherever the event can block; and in the ledger, if whoever
+//! is asked can still write that.
 
-use crate::dialect::{Event, Host, LONGEST_INPUT, Outcome, Problem, Reply};
+use crate::dialect::{About, Event, Host, LONGEST_INPUT, Outcome, Problem, Reply};
 use crate::resolve::Resolver;
 use remit_core::path::escape;
-use remit_core::wire::{Answer, Effort, Request, Verdict};
+use remit_core::wire::{Answer, Effort, Request, VERSION, Verdict};
 use remit_core::{AbsPath, Effect};
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How long a hook may take, all in all.
-pub const DEADLINE: Duration = Duration::from_secs(2);
+/// How long judging a call may take.
+pub const JUDGING: Duration = Duration::from_millis(1500);
+
+/// How long taking note of a call may take that could not be judged. Both together are 2 s.
+pub const NOTING: Duration = Duration::from_millis(500);
+
+/// How much of what is wrong with an input is recorded, in characters.
+const LONGEST_WHY: usize = 1000;
 
 /// How many paths are shown with the command that asks for them.
 const SHOWN: usize = 3;
@@ -55,32 +62,31 @@ pub fn serve(
     resolver: &dyn Resolver,
 ) -> Reply {
     catch_unwind(AssertUnwindSafe(|| answer(hook, input, asker, resolver)))
-        .unwrap_or_else(|_| fail(hook.host, hook.event, "an internal error"))
+        .unwrap_or_else(|_| unjudged(hook, "an internal error", asker))
 }
 
-/// Does `work` (reading the input included) on a thread of its own, and denies if it takes longer than
+/// The denial of a call that could not be judged, once it is recorded, if it can be.
+pub fn unjudged(hook: Hook<'_>, why: &str, asker: &dyn Asker) -> Reply {
+    let event = hook.host.dialect().event(hook.event);
+    let refuse = || refuse(hook.host, event, About::default(), why, asker);
+    catch_unwind(AssertUnwindSafe(refuse)).unwrap_or_else(|_| fail(hook.host, hook.event, why))
+}
+
+/// Does `work` (reading the input included) on a thread of its own; an error, for the agent, if it takes longer than
 /// `budget` or ends without a reply. The thread is left behind: the process ends after the reply.
-pub fn within(
-    host: Host,
-    event: &str,
-    budget: Duration,
-    work: impl FnOnce() -> Reply + Send + 'static,
-) -> Reply {
+pub fn within(budget: Duration, work: impl FnOnce() -> Reply + Send + 'static) -> Result<Reply, String> {
     let (send, receive) = channel();
-    let started = std::thread::Builder::new().name("hook".to_owned()).spawn(move || {
-        // If nobody waits any more, the denial has been given.
-        drop(send.send(work()));
-    });
-    if let Err(e) = started {
-        return fail(host, event, &format!("no thread could be started: {e}"));
-    }
-    match receive.recv_timeout(budget) {
-        Ok(reply) => reply,
-        Err(RecvTimeoutError::Timeout) => {
-            fail(host, event, &format!("no answer within {} ms", budget.as_millis()))
-        }
-        Err(RecvTimeoutError::Disconnected) => fail(host, event, "an internal error"),
-    }
+    std::thread::Builder::new()
+        .name("hook".to_owned())
+        .spawn(move || {
+            // If nobody waits any more, the denial has been given.
+            drop(send.send(work()));
+        })
+        .map_err(|e| format!("no thread could be started: {e}"))?;
+    receive.recv_timeout(budget).map_err(|e| match e {
+        RecvTimeoutError::Timeout => format!("no answer within {} ms", budget.as_millis()),
+        RecvTimeoutError::Disconnected => "an internal error".to_owned(),
+    })
 }
 
 /// The reply when there is no answer, whatever the reason.
@@ -88,6 +94,30 @@ pub fn fail(host: Host, event: &str, why: &str) -> Reply {
     let dialect = host.dialect();
     let event = dialect.event(event);
     dialect.encode(event, &Outcome::No(broken(event, why)))
+}
+
+/// A denial of what cannot be judged. Where the event can block, it is recorded first.
+fn refuse(host: Host, event: Option<Event>, about: About, why: &str, asker: &dyn Asker) -> Reply {
+    let mut text = broken(event, why);
+    if event.is_none_or(Event::blocks) {
+        let noted = asker.ask(&Request::Refused {
+            version: VERSION,
+            host: host.word().to_owned(),
+            conversation: about.conversation,
+            tool: about.tool,
+            id: about.call,
+            why: why.chars().take(LONGEST_WHY).collect(),
+        });
+        match noted {
+            Ok(Answer::Noted { .. }) => {}
+            Ok(Answer::Failed { why: same }) | Err(same) if same == why => {
+                text.push_str("\nit is not recorded")
+            }
+            Ok(Answer::Failed { why }) | Err(why) => text.push_str(&format!("\nit is not recorded: {why}")),
+            Ok(Answer::Verdict(_)) => text.push_str("\nit is not recorded: the answer does not fit"),
+        }
+    }
+    host.dialect().encode(event, &Outcome::No(text))
 }
 
 fn broken(event: Option<Event>, why: &str) -> String {
@@ -107,25 +137,23 @@ fn answer(
     let dialect = hook.host.dialect();
     let input = match input {
         Ok(input) => input,
-        Err(problem) => return fail(hook.host, hook.event, &problem.to_string()),
+        Err(problem) => return unjudged(hook, &problem.to_string(), asker),
     };
     let asked = match dialect.decode(hook.event, &input, resolver) {
         Ok(asked) => asked,
         Err(refused) => {
-            let why = broken(refused.event, &refused.problem.to_string());
-            return dialect.encode(refused.event, &Outcome::No(why));
+            return refuse(hook.host, refused.event, refused.about, &refused.problem.to_string(), asker);
         }
     };
     let outcome = match asker.ask(&asked.request) {
         Ok(answer) => outcome(&asked.request, answer, hook.root),
         Err(why) => Err(why),
     };
-    let outcome = match outcome {
-        Ok(Outcome::Tell(_)) if !asked.may_tell => Outcome::Quiet,
-        Ok(outcome) => outcome,
-        Err(why) => Outcome::No(broken(Some(asked.event), &why)),
-    };
-    dialect.encode(Some(asked.event), &outcome)
+    match outcome {
+        Ok(Outcome::Tell(_)) if !asked.may_tell => dialect.encode(Some(asked.event), &Outcome::Quiet),
+        Ok(outcome) => dialect.encode(Some(asked.event), &outcome),
+        Err(why) => refuse(hook.host, Some(asked.event), About::of(&asked.request), &why, asker),
+    }
 }
 
 /// What an answer means for the host; an error if it does not fit the request.
@@ -137,7 +165,7 @@ fn outcome(request: &Request, answer: Answer, root: &AbsPath) -> Result<Outcome,
             Ok(context.filter(|text| !text.is_empty()).map_or(Outcome::Quiet, Outcome::Tell))
         }
         (_, Answer::Failed { why }) => Err(why),
-        (Request::Call { .. }, Answer::Noted { .. }) | (Request::Done { .. }, Answer::Verdict(_)) => {
+        (Request::Call { .. } | Request::Refused { .. }, _) | (Request::Done { .. }, Answer::Verdict(_)) => {
             Err("the answer does not fit the request".to_owned())
         }
     }

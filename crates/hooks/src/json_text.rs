@@ -1,6 +1,7 @@
 //! Edits of JSON text that leave every byte alone that they need not touch.
 
 use serde_json::Value;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Where a value stands in the text, and what is in it.
@@ -56,6 +57,43 @@ impl Node {
             Inside::Scalar => Vec::new(),
         }
     }
+}
+
+/// The text with `\ufffd` for every escape of half a surrogate pair, which is no text and which programs written in
+/// JavaScript send all the same.
+pub(crate) fn whole(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\ud") && !text.contains("\\uD") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = text.as_bytes().to_vec();
+    let mut at = 0_usize;
+    let mut mended = false;
+    while let Some(byte) = out.get(at) {
+        if *byte != b'\\' {
+            at = at.saturating_add(1);
+            continue;
+        }
+        at = match (escaped(&out, at), escaped(&out, at.saturating_add(6))) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at.saturating_add(12),
+            (Some(0xd800..=0xdfff), _) => {
+                let digits = out.get_mut(at.saturating_add(2)..at.saturating_add(6));
+                digits.into_iter().for_each(|digits| digits.copy_from_slice(b"fffd"));
+                mended = true;
+                at.saturating_add(6)
+            }
+            _ => at.saturating_add(2),
+        };
+    }
+    match String::from_utf8(out) {
+        Ok(whole) if mended => Cow::Owned(whole),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// The number in the escape `\uXXXX` that begins there.
+fn escaped(text: &[u8], at: usize) -> Option<u16> {
+    let digits = text.get(at..)?.strip_prefix(b"\\u")?.get(..4)?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// The text without one child of a container.

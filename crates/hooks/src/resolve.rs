@@ -9,6 +9,9 @@ use std::path::Path;
 /// How many links the kernel follows in one path.
 const MOST_LINKS: usize = 40;
 
+/// How many bytes nearly every file system takes in one name.
+const LONGEST_NAME: usize = 255;
+
 /// What a name leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -53,6 +56,12 @@ pub enum ResolveError {
     /// It is the empty string.
     #[error("it is empty")]
     Empty,
+    /// A name in it is longer than the file system takes: nothing can stand there.
+    #[error("a name in it is longer than the file system takes")]
+    LongName,
+    /// It has half a character in it.
+    #[error("it has half of a surrogate pair in it, which is no text")]
+    NoText,
     /// The file system answered with an error.
     #[error("{0}")]
     Io(String),
@@ -67,6 +76,9 @@ pub trait Resolver: Send + Sync {
 
     /// The home folder, for `~`.
     fn home(&self) -> Option<&AbsPath>;
+
+    /// Whether the kernel holds whoever asks, so that only what is certain need be told.
+    fn held(&self) -> bool;
 }
 
 /// The real file system.
@@ -74,6 +86,8 @@ pub trait Resolver: Send + Sync {
 pub struct Files {
     /// The home folder, for `~`.
     pub home: Option<AbsPath>,
+    /// Whether this process runs inside a session.
+    pub held: bool,
 }
 
 impl Resolver for Files {
@@ -82,6 +96,9 @@ impl Resolver for Files {
     }
     fn home(&self) -> Option<&AbsPath> {
         self.home.as_ref()
+    }
+    fn held(&self) -> bool {
+        self.held
     }
 }
 
@@ -135,6 +152,10 @@ impl Walk {
             Ok(_) => Kind::Other,
             Err(e) => {
                 let kind = match e.kind() {
+                    // A path that is too long as a whole may still be reached from further down.
+                    ErrorKind::InvalidFilename if self.is_long_name() => {
+                        return Err(ResolveError::LongName);
+                    }
                     ErrorKind::NotFound | ErrorKind::NotADirectory => Kind::Absent,
                     ErrorKind::PermissionDenied => Kind::Unseen,
                     _ => return Err(ResolveError::Io(e.to_string())),
@@ -144,6 +165,12 @@ impl Walk {
             }
         };
         Ok(kind)
+    }
+
+    /// Whether it is the last name that is too long, and not the whole path.
+    fn is_long_name(&self) -> bool {
+        let last = self.done.last().map_or(0, Vec::len);
+        last > LONGEST_NAME || join(&self.done).len() <= remit_core::path::LONGEST
     }
 
     fn link(&mut self, here: &Path, follow: bool) -> Result<Kind, ResolveError> {
@@ -212,7 +239,7 @@ mod tests {
     }
 
     fn at(tree: &Tree, path: &str, follow: bool) -> Result<(String, Kind), ResolveError> {
-        Files { home: None }
+        Files { home: None, held: false }
             .resolve(format!("{}/{path}", tree.root).as_bytes(), follow)
             .map(|r| (r.path.to_string().replace(&tree.root, ""), r.kind))
     }
@@ -271,7 +298,7 @@ mod tests {
 
     #[test]
     fn what_is_no_absolute_path_is_refused() {
-        let files = Files { home: None };
+        let files = Files { home: None, held: false };
         assert_eq!(files.resolve(b"x", true), Err(PathError::Relative.into()));
         assert_eq!(files.resolve(b"/x\0y", true), Err(PathError::Nul.into()));
         assert_eq!(files.resolve(b"/../..", true).unwrap().path, AbsPath::root());

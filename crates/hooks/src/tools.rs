@@ -4,7 +4,7 @@
 use crate::dialect::{Problem, write_or_create};
 use crate::resolve::{Kind, ResolveError, Resolved, Resolver};
 use crate::shell::{self, Deed, Doing, Landing, TooMuch};
-use remit_core::path::escape;
+use remit_core::path::{LONGEST, escape};
 use remit_core::wire::Effort;
 use remit_core::{AbsPath, Verb};
 use serde_json::{Map, Value};
@@ -38,13 +38,15 @@ const PATH_WORDS: [&str; 18] = [
 pub struct Efforts<'a> {
     resolver: &'a dyn Resolver,
     cwd: &'a AbsPath,
+    mended: bool,
     found: Vec<Effort>,
 }
 
 impl<'a> Efforts<'a> {
-    /// None yet. Relative paths are taken from `cwd`.
-    pub fn new(resolver: &'a dyn Resolver, cwd: &'a AbsPath) -> Self {
-        Self { resolver, cwd, found: Vec::new() }
+    /// None yet. Relative paths are taken from `cwd`. `mended`: `\u{fffd}` may stand for what was no character, so
+    /// nobody knows which path is meant by it.
+    pub fn new(resolver: &'a dyn Resolver, cwd: &'a AbsPath, mended: bool) -> Self {
+        Self { resolver, cwd, mended, found: Vec::new() }
     }
 
     /// What was collected, each effort once, in order.
@@ -81,38 +83,72 @@ impl<'a> Efforts<'a> {
         self.read(&asked)
     }
 
-    /// A tool of which nothing is known but its arguments: every string under a name that speaks of paths.
-    /// `reads` if it is known to change nothing.
+    /// A tool of which nothing is known but its arguments: every string under a name that speaks of paths, and
+    /// under any name, or as one, what is the absolute path (or `file:` URL) of something that is there or could be
+    /// made in a folder that is. Text that only begins like a path (a route, a pattern, prose) is none. `reads` if
+    /// the tool is known to change nothing.
     pub fn unknown(&mut self, input: &Map<String, Value>, reads: bool) -> Result<(), Problem> {
         let mut arguments: Vec<_> = input.iter().collect();
         arguments.sort_by_key(|(key, _)| *key);
-        arguments.into_iter().try_for_each(|(key, value)| self.argument(names_paths(key), value, reads))
+        arguments.into_iter().try_for_each(|(key, value)| {
+            self.string(key, false, reads)?;
+            self.argument(names_paths(key), value, reads)
+        })
     }
 
     fn argument(&mut self, is_path: bool, value: &Value, reads: bool) -> Result<(), Problem> {
         match value {
-            Value::String(text) if is_path => match local(text) {
-                None => Ok(()),
-                Some(path) if reads => self.read(&path),
-                Some(path) => self.put(&path),
-            },
+            Value::String(text) => self.string(text, is_path, reads),
             Value::Array(items) => items.iter().try_for_each(|item| self.argument(is_path, item, reads)),
             Value::Object(map) => self.unknown(map, reads),
             _ => Ok(()),
         }
     }
 
+    fn string(&mut self, text: &str, is_path: bool, reads: bool) -> Result<(), Problem> {
+        if !is_path && !self.is_path(text) {
+            return Ok(());
+        }
+        let judged = match local(text) {
+            None => Ok(()),
+            Some(path) if reads => self.read(&path),
+            Some(path) => self.put(&path),
+        };
+        no_such_name(judged)
+    }
+
+    /// Whether a text that may be anything is a path.
+    fn is_path(&self, text: &str) -> bool {
+        if text.len() > LONGEST || text.contains(char::is_control) {
+            return false;
+        }
+        if text.starts_with("file://") {
+            return true;
+        }
+        let stands = |path: &[u8]| match self.resolver.resolve(path, true) {
+            Ok(there) => there.kind != Kind::Absent,
+            Err(error) => error != ResolveError::LongName,
+        };
+        let folder = text.trim_end_matches('/').rsplit_once('/').map_or("", |(folder, _)| folder);
+        text.starts_with('/')
+            && (stands(text.as_bytes())
+                || (!folder.trim_matches('/').is_empty() && stands(folder.as_bytes())))
+    }
+
     /// A command line for the shell.
     pub fn command(&mut self, text: &str) -> Result<(), Problem> {
-        let deeds = shell::deeds(text, self.cwd, self.resolver.home()).map_err(|e| match e {
+        let deeds = shell::deeds(text, self.cwd, self.resolver).map_err(|e| match e {
             TooMuch::Text => Problem::LongCommand(shell::LONGEST),
             TooMuch::Deeds => Problem::TooMany(MOST),
         })?;
-        deeds.into_iter().try_for_each(|deed| self.deed(deed))
+        deeds.into_iter().try_for_each(|deed| no_such_name(self.deed(deed)))
     }
 
     fn deed(&mut self, deed: Deed) -> Result<(), Problem> {
         let Deed { doing, mut at, landing, from } = deed;
+        if at.asked.len() > LONGEST {
+            return Ok(());
+        }
         let inside = match landing {
             Landing::Exact => None,
             Landing::Inside(name) => Some(name),
@@ -137,9 +173,13 @@ impl<'a> Efforts<'a> {
             (Doing::Make, _) if there.kind == Kind::Folder => Ok(()),
             (Doing::Make, _) => self.add(Verb::Create, asked, there.path, None),
             (Doing::Put, _) => self.add(write_or_create(there.kind.is_there()), asked, there.path, None),
+            // Nothing changes or goes where nothing is, unless this very command puts it there.
+            (Doing::Change | Doing::Remove, _)
+                if there.kind == Kind::Absent && !self.touched(&there.path) =>
+            {
+                Ok(())
+            }
             (Doing::Change, _) => self.add(Verb::Write, asked, there.path, None),
-            // Nothing goes where nothing is, unless this very command puts it there.
-            (Doing::Remove, _) if there.kind == Kind::Absent && !self.touched(&there.path) => Ok(()),
             (Doing::Remove, _) => self.add(Verb::Delete, asked, there.path, None),
             (Doing::Move, None) => self.add(Verb::Create, asked, there.path, None),
             (Doing::Move, Some(from)) => {
@@ -158,6 +198,9 @@ impl<'a> Efforts<'a> {
     fn resolve(&self, asked: &str, follow: bool) -> Result<Resolved, Problem> {
         let fail = |why| Problem::Path { asked: asked.to_owned(), why };
         let home = || self.resolver.home().ok_or(fail(ResolveError::NoHome));
+        if self.mended && asked.contains('\u{fffd}') {
+            return Err(fail(ResolveError::NoText));
+        }
         let (base, rest) = match asked {
             "" => return Err(fail(ResolveError::Empty)),
             "~" => (Some(home()?), ""),
@@ -188,6 +231,14 @@ impl<'a> Efforts<'a> {
         }
         self.found.push(Effort { verb, asked, path, to });
         Ok(())
+    }
+}
+
+/// What the file system takes no name for cannot be done: nothing is said of it.
+fn no_such_name(judged: Result<(), Problem>) -> Result<(), Problem> {
+    match judged {
+        Err(Problem::Path { why: ResolveError::LongName, .. }) => Ok(()),
+        judged => judged,
     }
 }
 

@@ -34,9 +34,19 @@ impl Anchor {
             None => {
                 let message = format!("`{}` has wildcards", base.value);
                 Err(Diagnostic::error("wild-base-workspace", base.place.clone(), message)
-                    .help("name one folder"))
+                    .help(one_folder(&base.value)))
             }
         }
+    }
+}
+
+/// The way out of a folder with wildcards: names such as `[id]` are common, and are spelled with a backslash.
+fn one_folder(text: &str) -> String {
+    let plain: String = text.chars().flat_map(|c| if c == '[' { vec!['\\', c] } else { vec![c] }).collect();
+    if text.contains('[') && !text.contains(['*', '?', '\\']) {
+        format!("name one folder; `{plain}` is the one whose name has brackets")
+    } else {
+        "name one folder; `\\` before a `*`, `?` or `[` makes a plain character of it".to_owned()
     }
 }
 

@@ -265,6 +265,12 @@ fn class(part: &str, at: usize) -> Result<(Class, usize), Fault> {
         if *byte == b']' && next > first {
             break;
         }
+        if let Some(named) = named(part, next) {
+            let end = next.saturating_add(named.len());
+            let message = format!("`{named}` is a set by name, which is not known here");
+            let help = "write the characters: `[a-zA-Z]` for letters, `[0-9]` for digits; `\\[` is a bracket";
+            return Err(Fault::new("named-class", next..end, message, help));
+        }
         let (low, after) = member(part, next, &bad)?;
         next = after;
         let ends = matches!(bytes.get(next.saturating_add(1)), None | Some(b']'));
@@ -284,6 +290,14 @@ fn class(part: &str, at: usize) -> Result<(Class, usize), Fault> {
         return Err(bad("the set is empty"));
     }
     Ok((set, next.saturating_add(1)))
+}
+
+/// `[:alpha:]`, `[=e=]` or `[.x.]`, if one begins there.
+fn named(part: &str, at: usize) -> Option<&str> {
+    let rest = part.get(at..)?;
+    let sign = rest.strip_prefix('[')?.chars().next().filter(|c| matches!(c, ':' | '=' | '.'))?;
+    let end = rest.get(2..)?.find(&format!("{sign}]"))?.saturating_add(4);
+    rest.get(..end)
 }
 
 fn member(part: &str, at: usize, bad: &impl Fn(&str) -> Fault) -> Result<(u8, usize), Fault> {

@@ -50,25 +50,45 @@ pub(crate) fn names<'a>(names: impl Iterator<Item = &'a String>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Takes away, again and again, roles that extend nothing that is left. What remains leads to a cycle.
+const CYCLE: &str = "role-cycle";
+
+/// How many roles may extend one another in a row: more are nobody's thought, and every step costs each agent.
+const DEEPEST: usize = 64;
+
+/// Takes away roles that extend nothing that is left, from the plain ones up. What remains leads to a cycle.
 fn cycles(source: &PolicySource) -> Vec<Diagnostic> {
-    let mut left: BTreeMap<&str, Vec<&At<String>>> = source
-        .roles
-        .iter()
-        .map(|(name, role)| {
-            (name.as_str(), role.extends.iter().filter(|e| source.roles.contains_key(&e.value)).collect())
-        })
-        .collect();
+    let mut left: BTreeMap<&str, Vec<&At<String>>> = BTreeMap::new();
+    let mut above: BTreeMap<&str, Vec<(&str, &At<String>)>> = BTreeMap::new();
+    for (name, role) in &source.roles {
+        let known = role.extends.iter().filter(|e| source.roles.contains_key(&e.value));
+        let known: Vec<&At<String>> = known.collect();
+        for below in &known {
+            above.entry(&below.value).or_default().push((name, below));
+        }
+        left.insert(name, known);
+    }
     let mut found = Vec::new();
+    let mut deep: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut plain: Vec<&str> =
+        left.iter().filter(|(_, extends)| extends.is_empty()).map(|(name, _)| *name).collect();
     loop {
-        let before = left.len();
-        let names: BTreeSet<&str> = left.keys().copied().collect();
-        left.retain(|_, extends| {
-            extends.retain(|e| names.contains(e.value.as_str()));
-            !extends.is_empty()
-        });
-        if left.len() < before {
-            continue;
+        while let Some(name) = plain.pop() {
+            left.remove(name);
+            let depth = deep.get(name).copied().unwrap_or(1);
+            for (extending, entry) in above.get(name).into_iter().flatten() {
+                let here = deep.entry(extending).or_insert(1);
+                *here = (*here).max(depth.saturating_add(1));
+                // Below a cycle nothing is counted.
+                if depth == DEEPEST && found.iter().all(|f: &Diagnostic| f.code != CYCLE) {
+                    found.push(too_deep(extending, entry));
+                }
+                if let Some(extends) = left.get_mut(extending).filter(|extends| !extends.is_empty()) {
+                    extends.retain(|e| e.value != name);
+                    if extends.is_empty() {
+                        plain.push(extending);
+                    }
+                }
+            }
         }
         let Some(mut at) = left.keys().next().copied() else { return found };
         let mut way: Vec<&str> = Vec::new();
@@ -83,9 +103,19 @@ fn cycles(source: &PolicySource) -> Vec<Diagnostic> {
         let shown =
             cycle.iter().chain([&at]).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" -> ");
         if let Some(place) = place {
-            let error = Diagnostic::error("role-cycle", place, format!("roles extend themselves: {shown}"));
+            let error = Diagnostic::error(CYCLE, place, format!("roles extend themselves: {shown}"));
             found.push(error.help("remove this entry of `extends`"));
         }
-        left.retain(|name, _| !cycle.contains(name));
+        // Those of the cycle are told; what only leads to them is taken apart further.
+        for name in cycle {
+            left.insert(name, Vec::new());
+            plain.push(name);
+        }
     }
+}
+
+fn too_deep(role: &str, entry: &At<String>) -> Diagnostic {
+    let message =
+        format!("`{role}` is the end of a chain of more than {DEEPEST} roles that extend one another");
+    Diagnostic::error("deep-roles", entry.place.clone(), message).help("extend fewer roles in a row")
 }

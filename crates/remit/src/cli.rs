@@ -201,7 +201,7 @@ pub(crate) struct HooksTarget {
 }
 
 /// Arguments of `remit hook`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct HookArgs {
     /// The agent program.
     pub(crate) host: String,

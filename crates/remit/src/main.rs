@@ -14,15 +14,21 @@ use cli::{Cli, Command};
 use remit_core::Exit;
 use remit_session::environment::Environment;
 use report::Failure;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    commands::hook::prepare(&std::env::args_os().take(4).collect::<Vec<_>>());
     let cli = Cli::parse();
+    if !matches!(cli.command, Command::Enter(_)) {
+        // The ledger is written by nearly all commands. A session's program begins afresh, and `enter` becomes it.
+        remit_sandbox::endings::outlive_file_limit();
+    }
     // A hook has a table of its own: 0 and 2, whatever happens.
     if let Command::Hook(args) = &cli.command {
         return ExitCode::from(commands::hook::run(args, cli.directory.as_deref()));
     }
-    let answer = environment(&cli).and_then(|environment| dispatch(&cli, &environment));
+    let answer = dispatch(&cli);
     match answer {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
@@ -32,8 +38,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// The process's surroundings, with `-C` applied.
 fn environment(cli: &Cli) -> Result<Environment, Failure> {
-    read_environment(cli.directory.as_deref()).map_err(|e| {
+    let read = || -> std::io::Result<Environment> {
+        let cwd = match &cli.directory {
+            // The dot makes a file an error here, and not later.
+            Some(directory) => std::fs::canonicalize(place(None, directory)?.join("."))?,
+            None => std::env::current_dir()?,
+        };
+        Ok(Environment { cwd, ..read_environment()? })
+    };
+    read().map_err(|e| {
         let what = match &cli.directory {
             Some(directory) => format!("cannot start from `{}`", directory.display()),
             None => "cannot find out where this command was given".to_owned(),
@@ -42,15 +57,18 @@ fn environment(cli: &Cli) -> Result<Environment, Failure> {
     })
 }
 
-/// The process's surroundings, with `-C` applied.
-pub(crate) fn read_environment(directory: Option<&std::path::Path>) -> std::io::Result<Environment> {
-    let here = std::env::current_dir()?;
-    let cwd = match directory {
-        // The dot makes a file an error here, and not later.
-        Some(dir) => std::fs::canonicalize(here.join(dir).join("."))?,
-        None => here,
-    };
-    Ok(Environment { vars: std::env::vars_os().collect(), cwd, exe: std::env::current_exe()? })
+/// The process's surroundings but for where it stands, which may be gone.
+pub(crate) fn read_environment() -> std::io::Result<Environment> {
+    Ok(Environment { vars: std::env::vars_os().collect(), cwd: "/".into(), exe: std::env::current_exe()? })
+}
+
+/// A path as an absolute one: relative to `directory`, and that to where this process stands, as far as needed.
+pub(crate) fn place(directory: Option<&Path>, path: &Path) -> std::io::Result<PathBuf> {
+    match directory {
+        _ if path.is_absolute() => Ok(path.to_owned()),
+        Some(directory) => Ok(place(None, directory)?.join(path)),
+        None => Ok(std::env::current_dir()?.join(path)),
+    }
 }
 
 /// Sessions do not nest, and the ledger lies outside them: what is found inside would be another's, and empty.
@@ -67,19 +85,20 @@ fn refuse_inside(command: &Command) -> Result<(), Failure> {
     Ok(())
 }
 
-fn dispatch(cli: &Cli, environment: &Environment) -> Result<u8, Failure> {
+fn dispatch(cli: &Cli) -> Result<u8, Failure> {
     refuse_inside(&cli.command)?;
+    let around = || environment(cli);
     let exit = match &cli.command {
-        Command::Init(args) => commands::init::run(args, environment)?,
-        Command::Check(args) => commands::check::run(args, environment)?,
-        Command::Explain(args) => commands::explain::run(args, environment)?,
-        Command::Run(args) => return commands::run::run(args, environment),
-        Command::Log(args) => commands::log::run(args, environment)?,
-        Command::Verify(args) => commands::verify::run(args, environment)?,
-        Command::Hooks(args) => commands::hooks::run(args, environment)?,
+        Command::Init(args) => commands::init::run(args, &around()?)?,
+        Command::Check(args) => commands::check::run(args, &around()?)?,
+        Command::Explain(args) => commands::explain::run(args, &around()?)?,
+        Command::Run(args) => return commands::run::run(args, &around()?),
+        Command::Log(args) => commands::log::run(args, &around()?)?,
+        Command::Verify(args) => commands::verify::run(args, &around()?)?,
+        Command::Hooks(args) => commands::hooks::run(args, &around()?)?,
         Command::Hook(_) => Exit::Usage,
-        Command::Doctor(args) => commands::doctor::run(args, environment)?,
-        Command::Demo(args) => commands::demo::run(args, environment)?,
+        Command::Doctor(args) => commands::doctor::run(args, &around()?)?,
+        Command::Demo(args) => commands::demo::run(args, &around()?)?,
         Command::Completions(args) => commands::completions::run(args)?,
         Command::Man => commands::man::run()?,
         Command::Enter(args) => return commands::enter::run(args),

@@ -15,6 +15,7 @@
 
 pub mod attend;
 pub mod authority;
+pub mod endings;
 pub mod failure;
 pub mod gate;
 pub mod launch;

@@ -176,11 +176,20 @@ fn remove(path: &AbsPath) {
     }
 }
 
+/// Nothing is waited for that somebody may have put in the place of a file, and no link is followed.
+const QUIET: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+fn regular(file: &OwnedFd) -> Result<(), Errno> {
+    let kind = fs::FileType::from_raw_mode(fs::fstat(file)?.st_mode);
+    if kind == fs::FileType::RegularFile { Ok(()) } else { Err(Errno::INVAL) }
+}
+
 fn lock(record: &Path) -> Result<OwnedFd, PlaceholderError> {
     let path = record.with_extension("lock");
     let failed = |error: Errno| PlaceholderError::Record { path: path.clone(), error: error.into() };
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::CREATE | QUIET;
     let file = fs::open(&path, flags, Mode::from_raw_mode(0o600)).map_err(failed)?;
+    regular(&file).map_err(failed)?;
     rustix::io::retry_on_intr(|| fs::flock(&file, FlockOperation::LockExclusive)).map_err(failed)?;
     Ok(file)
 }
@@ -188,10 +197,13 @@ fn lock(record: &Path) -> Result<OwnedFd, PlaceholderError> {
 fn read(record: &Path) -> Result<Vec<Claim>, PlaceholderError> {
     let failed = |error| PlaceholderError::Record { path: record.to_owned(), error };
     let mut text = String::new();
-    match File::open(record) {
-        Ok(mut file) => file.read_to_string(&mut text).map_err(failed)?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
+    match fs::open(record, OFlags::RDONLY | QUIET, Mode::empty()) {
+        Ok(file) => {
+            regular(&file).map_err(|error| failed(error.into()))?;
+            File::from(file).read_to_string(&mut text).map_err(failed)?
+        }
+        Err(Errno::NOENT) => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error.into())),
     };
     let claim = |line: &str| {
         let mut words = line.splitn(3, ' ');
@@ -213,7 +225,10 @@ fn write(record: &Path, claims: &[Claim]) -> Result<(), PlaceholderError> {
     let text: String =
         claims.iter().map(|c| format!("{} {} {}\n", c.pid, c.start, escape(c.path.as_bytes()))).collect();
     let new = record.with_extension("new");
-    File::create(&new).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | QUIET;
+    let file = fs::open(&new, flags, Mode::from_raw_mode(0o600)).map_err(|error| failed(error.into()))?;
+    regular(&file).map_err(|error| failed(error.into()))?;
+    File::from(file).write_all(text.as_bytes()).map_err(failed)?;
     std::fs::rename(&new, record).map_err(failed)
 }
 

@@ -41,8 +41,10 @@ impl Desk {
 
     /// Answers a request; `pid` is the process that runs the hook, as the session numbers it. Whatever cannot be served answers `Failed`, which the asker treats as a denial.
     pub fn answer(&self, request: &Request, pid: Option<u32>) -> Answer {
-        let (Request::Call { version, .. } | Request::Done { version, .. } | Request::Moment { version, .. }) =
-            request;
+        let (Request::Call { version, .. }
+        | Request::Done { version, .. }
+        | Request::Refused { version, .. }
+        | Request::Moment { version, .. }) = request;
         if *version != wire::VERSION {
             return Answer::Failed {
                 why: format!(
@@ -56,6 +58,10 @@ impl Desk {
                 self.call(host, conversation.as_deref(), call, pid).map(Answer::Verdict)
             }
             Request::Done { id, ok, .. } => self.done(id, *ok),
+            Request::Refused { .. } => {
+                let record = self.recorder.record(Event::Call, Door::Hook);
+                self.write(&unjudged(record, request), true).map(|()| Answer::Noted { context: None })
+            }
             Request::Moment { host, conversation, moment, subagent, .. } => {
                 self.moment(host, conversation.as_deref(), *moment, subagent.as_deref())
             }
@@ -195,6 +201,19 @@ impl std::fmt::Debug for Desk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk").field("actor", self.recorder.actor()).finish_non_exhaustive()
     }
+}
+
+/// A record of a call that the hook refused by itself.
+pub fn unjudged(mut record: Record, request: &Request) -> Record {
+    if let Request::Refused { host, conversation, tool, id, why, .. } = request {
+        record.effect = Some(Effect::Deny);
+        record.host = Some(host.clone());
+        record.conversation.clone_from(conversation);
+        record.tool.clone_from(tool);
+        record.call.clone_from(id);
+        record.why = Some(why.clone());
+    }
+    record
 }
 
 fn open_call(call: &ToolCall, host: Option<u32>) -> Option<OpenCall> {

@@ -93,11 +93,12 @@ pub fn others_live(homes: &Path, own: &Path) -> bool {
 }
 
 fn open_lease(home: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).custom_flags(libc_nofollow()).open(home.join(LEASE))
+    OpenOptions::new().write(true).custom_flags(no_waiting()).open(home.join(LEASE))
 }
 
-fn libc_nofollow() -> i32 {
-    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0)
+/// Neither for a link's target nor for a pipe's other end.
+fn no_waiting() -> i32 {
+    i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0)
 }
 
 /// Removes a home; of one in which a conversation may have been kept, only the temporary files.

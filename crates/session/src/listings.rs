@@ -64,7 +64,7 @@ fn remembering_if<T>(
 ) -> T {
     // Whatever is wrong with the file, folders are read, and the next one is whole.
     let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let bytes = fs::read(file).unwrap_or_default();
+    let bytes = remit_store::read_file(file).ok().flatten().unwrap_or_default();
     let before = postcard::from_bytes::<File<'_>>(&bytes).ok().filter(|file| file.boot == boot);
     let folders = before.map(|file| file.folders).unwrap_or_default();
     let listings = Listings {

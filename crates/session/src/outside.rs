@@ -1,11 +1,13 @@
 //! A hook outside a session: the host was started without `remit run`. It opens the workspace itself; the
 //! host's conversation is the session, and it is known only by its own word.
 
-use crate::desk::Desk;
-use crate::recorder::Recorder;
+use crate::desk::{Desk, unjudged};
+use crate::environment::Environment;
+use crate::recorder::{Recorder, now};
 use crate::workspace::{OpenError, Workspace};
 use remit_core::wire::{Answer, Request};
-use remit_core::{Actor, AgentName, Assurance, SessionId};
+use remit_core::{AbsPath, Actor, AgentName, Assurance, SessionId};
+use remit_ledger::{Door, Event, Record};
 use std::sync::Arc;
 
 /// Why a hook outside a session cannot be answered.
@@ -14,6 +16,9 @@ pub enum OutsideError {
     /// The workspace.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The folder is no workspace.
+    #[error("`{0}` has no remit.yaml of its own")]
+    NoPolicy(AbsPath),
     /// Nobody said which agent it is.
     #[error(
         "the policy has several agents ({}); install the hooks again with `--agent {}`, or another of them",
@@ -29,16 +34,32 @@ pub enum OutsideError {
     Name(String, #[source] remit_core::name::NameError),
 }
 
-/// Answers one request of a hook outside a session; `agent` is what the registered command says.
-pub fn answer(workspace: &Workspace, agent: Option<&str>, request: &Request) -> Result<Answer, OutsideError> {
-    let agent = which_agent(workspace, agent)?;
-    let policy = workspace.policy_outside()?;
+/// Answers one request of a hook outside a session; `agent` is what the registered command says. What the hook
+/// refused by itself is recorded whatever the policy says, or if it says nothing.
+pub fn answer(
+    root: &AbsPath,
+    environment: &Environment,
+    agent: Option<&str>,
+    request: &Request,
+) -> Result<Answer, OutsideError> {
     let conversation = match request {
-        Request::Call { conversation, .. } | Request::Moment { conversation, .. } => conversation.as_deref(),
+        Request::Call { conversation, .. }
+        | Request::Moment { conversation, .. }
+        | Request::Refused { conversation, .. } => conversation.as_deref(),
         Request::Done { .. } => None,
     };
     // A host's id that is no name is left out rather than bent.
     let session = conversation.and_then(|id| SessionId::new(id).ok());
+    if matches!(request, Request::Refused { .. }) {
+        return note(root, environment, agent, session, request);
+    }
+    let workspace = Workspace::open(root.as_path(), environment)?;
+    if workspace.root != *root {
+        return Err(OutsideError::NoPolicy(root.clone()));
+    }
+    let workspace = &workspace;
+    let agent = which_agent(workspace, agent)?;
+    let policy = workspace.policy_outside()?;
     let actor = Actor { agent, session, assurance: Assurance::Claimed };
     let state = workspace.state()?;
     let recorder = Recorder::new(workspace.ledger(&state)?, actor, &policy);
@@ -46,6 +67,31 @@ pub fn answer(workspace: &Workspace, agent: Option<&str>, request: &Request) -> 
     let answer = desk.answer(request, None);
     desk.recorder().settle().map_err(OpenError::Ledger)?;
     Ok(answer)
+}
+
+/// Records a call that was refused without being judged, in a ledger that is there or of a workspace that has a
+/// policy, good or bad.
+fn note(
+    root: &AbsPath,
+    environment: &Environment,
+    agent: Option<&str>,
+    session: Option<SessionId>,
+    request: &Request,
+) -> Result<Answer, OutsideError> {
+    let workspace = Workspace::bare(root, environment)?;
+    let place = workspace.state_place()?;
+    let known = remit_config::find(root.as_path()).is_ok_and(|found| found.workspace == *root);
+    if !known && !place.ledger().is_dir() {
+        return Err(OutsideError::NoPolicy(root.clone()));
+    }
+    let ledger = workspace.ledger(&workspace.state()?)?;
+    let mut record = unjudged(Record::new(now(), Event::Call).at(Door::Hook), request);
+    let variable = environment.get("REMIT_AGENT").map(|name| name.to_string_lossy());
+    record.agent = agent.or(variable.as_deref()).and_then(|name| AgentName::new(name).ok());
+    record.session = session;
+    record.assurance = Some(Assurance::Claimed);
+    ledger.append_record(&record).and_then(|_| ledger.sync()).map_err(OpenError::Ledger)?;
+    Ok(Answer::Noted { context: None })
 }
 
 fn which_agent(workspace: &Workspace, registered: Option<&str>) -> Result<AgentName, OutsideError> {

@@ -99,6 +99,12 @@ impl Workspace {
         Self::read(found.workspace, found.file.to_owned(), &found.text, environment)
     }
 
+    /// A folder without its policy, for those who only want its state.
+    pub fn bare(root: &AbsPath, environment: &Environment) -> Result<Self, OpenError> {
+        let nothing = format!("version: \"{}\"\n", remit_config::VERSION);
+        Self::read(root.clone(), "remit.yaml".to_owned(), nothing.as_bytes(), environment)
+    }
+
     /// Takes a policy document for a workspace.
     pub fn read(
         root: AbsPath,

@@ -4,12 +4,55 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 
 /// Opens a folder.
 pub(crate) fn open_folder(path: &std::path::Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// Opens a file of a folder, `None` if it is not there. What is not a regular file is an error and never waited for:
+/// a pipe that somebody puts there would hold up whoever reads it.
+pub(crate) fn open_file(
+    folder: impl AsFd,
+    name: impl rustix::path::Arg,
+    flags: OFlags,
+    mode: Mode,
+) -> io::Result<Option<File>> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    match rustix::fs::openat(&folder, name, flags, mode) {
+        Ok(fd) if is_regular(rustix::fs::fstat(&fd)?.st_mode) => Ok(Some(File::from(fd))),
+        Err(Errno::NOENT) => Ok(None),
+        // A link, a folder, a socket, or a pipe without a reader.
+        Ok(_) | Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => Err(io::Error::other(NotAFile)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_regular(mode: u32) -> bool {
+    rustix::fs::FileType::from_raw_mode(mode) == rustix::fs::FileType::RegularFile
+}
+
+/// What stands where a file should is something else.
+#[derive(Debug, thiserror::Error)]
+#[error("it is a link, a folder or a pipe, and no file")]
+pub(crate) struct NotAFile;
+
+impl NotAFile {
+    pub(crate) fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+    }
+}
+
+/// A whole file of Remit's own; `None` if it is not there. Fails on what is not a regular file.
+pub fn read_file(path: &std::path::Path) -> io::Result<Option<Vec<u8>>> {
+    let Some(mut file) = open_file(rustix::fs::CWD, path, OFlags::RDONLY, Mode::empty())? else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 /// Creates `name` with this content, on disk before its name is; answers whether it did, which it does not if

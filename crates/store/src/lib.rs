@@ -8,6 +8,7 @@ mod atomic;
 pub mod ledger;
 pub mod state_dir;
 
+pub use atomic::read_file;
 pub use ledger::{
     Anchor, BadCheckpoint, CheckpointAt, CheckpointFault, Checkpoints, Damaged, Entry, Follow, HeadState,
     Keys, Ledger, LedgerError, Lenient, Piece, Reader, Receipt, Report, Room, checkpoint, read_anchor,

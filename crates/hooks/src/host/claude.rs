@@ -4,14 +4,16 @@
 //! the reason on standard error, which blocks even if the JSON should not be understood one day. Nothing is
 //! ever allowed in words: silence leaves the program's own permission prompt in force.
 
-use crate::dialect::{Asked, Dialect, Event, Outcome, Problem, Refused, Reply};
+use crate::dialect::{About, Asked, Dialect, Event, Outcome, Problem, Refused, Reply};
 use crate::install::Command;
-use crate::resolve::Resolver;
+use crate::json_text;
+use crate::resolve::{ResolveError, Resolver};
 use crate::tools::Efforts;
 use remit_core::wire::{CANARY_CONVERSATION, Moment, Request, ToolCall, VERSION};
 use remit_core::{AbsPath, CallId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// The host's word on the wire.
 const HOST: &str = "claude";
@@ -136,6 +138,9 @@ struct Payload {
     agent_id: Option<String>,
     #[serde(default)]
     stop_hook_active: bool,
+    /// Whether `\u{fffd}` in it may stand for what was no character.
+    #[serde(skip)]
+    mended: bool,
 }
 
 /// The part that is only read when it is judged.
@@ -165,28 +170,11 @@ impl Dialect for Claude {
     }
 
     fn decode(&self, name: &str, input: &[u8], resolver: &dyn Resolver) -> Result<Asked, Refused> {
-        let registered = self.event(name);
-        let refuse = |problem| Refused { event: registered, problem };
-        if input.iter().all(u8::is_ascii_whitespace) {
-            return Err(refuse(Problem::Empty));
-        }
-        let text = std::str::from_utf8(input).map_err(|e| refuse(Problem::NotUtf8(e.valid_up_to())))?;
-        let payload: Payload = parse(text).map_err(refuse)?;
-        let Some(sent) = self.event(&payload.hook_event_name) else {
-            return Err(refuse(Problem::UnknownEvent(payload.hook_event_name)));
-        };
-        if registered != Some(sent) {
-            // Of the two, the one that can block speaks.
-            let event = registered.filter(|e| e.blocks() || !sent.blocks()).or(Some(sent));
-            let problem = match registered {
-                None => Problem::UnknownEvent(name.to_owned()),
-                Some(_) => Problem::OtherEvent { registered: name.to_owned(), sent: payload.hook_event_name },
-            };
-            return Err(Refused { event, problem });
-        }
-        let may_tell = sent != Event::SessionEnd && !payload.stop_hook_active;
-        let request = request(sent, payload, text, resolver).map_err(refuse)?;
-        Ok(Asked { event: sent, request, may_tell })
+        self.read(name, input, resolver).map_err(|(event, problem)| Refused {
+            event,
+            problem,
+            about: about(input),
+        })
     }
 
     fn encode(&self, event: Option<Event>, outcome: &Outcome) -> Reply {
@@ -280,6 +268,52 @@ impl Dialect for Claude {
     }
 }
 
+impl Claude {
+    fn read(
+        &self,
+        name: &str,
+        input: &[u8],
+        resolver: &dyn Resolver,
+    ) -> Result<Asked, (Option<Event>, Problem)> {
+        let registered = self.event(name);
+        let refuse = |problem| (registered, problem);
+        if input.iter().all(u8::is_ascii_whitespace) {
+            return Err(refuse(Problem::Empty));
+        }
+        let text = std::str::from_utf8(input).map_err(|e| refuse(Problem::NotUtf8(e.valid_up_to())))?;
+        let text = json_text::whole(text);
+        let mut payload: Payload = parse(&text).map_err(refuse)?;
+        payload.mended = matches!(text, Cow::Owned(_));
+        let Some(sent) = self.event(&payload.hook_event_name) else {
+            return Err(refuse(Problem::UnknownEvent(payload.hook_event_name)));
+        };
+        if registered != Some(sent) {
+            // Of the two, the one that can block speaks.
+            let event = registered.filter(|e| e.blocks() || !sent.blocks()).or(Some(sent));
+            let problem = match registered {
+                None => Problem::UnknownEvent(name.to_owned()),
+                Some(_) => Problem::OtherEvent { registered: name.to_owned(), sent: payload.hook_event_name },
+            };
+            return Err((event, problem));
+        }
+        let may_tell = sent != Event::SessionEnd && !payload.stop_hook_active;
+        let request = request(sent, payload, &text, resolver).map_err(refuse)?;
+        Ok(Asked { event: sent, request, may_tell })
+    }
+}
+
+/// What a payload that is refused says of itself.
+fn about(input: &[u8]) -> About {
+    let text = String::from_utf8_lossy(input);
+    let payload: Value = serde_json::from_str(&json_text::whole(&text)).unwrap_or_default();
+    let said = |key: &str| payload.get(key).and_then(Value::as_str);
+    About {
+        conversation: said("session_id").map(str::to_owned),
+        tool: said("tool_name").map(str::to_owned),
+        call: said("tool_use_id").and_then(|id| CallId::new(id).ok()),
+    }
+}
+
 fn parse<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Problem> {
     serde_json::from_str(text).map_err(|e| match e.classify() {
         serde_json::error::Category::Data => Problem::Shape(e.to_string()),
@@ -314,9 +348,13 @@ fn request(event: Event, payload: Payload, text: &str, resolver: &dyn Resolver) 
 fn before(payload: Payload, text: &str, resolver: &dyn Resolver) -> Result<Request, Problem> {
     let tool = payload.tool_name.filter(|t| !t.is_empty()).ok_or_else(|| missing("tool_name"))?;
     let cwd = payload.cwd.ok_or_else(|| missing("cwd"))?;
+    let mended = payload.mended;
+    if mended && cwd.contains('\u{fffd}') {
+        return Err(Problem::Path { asked: cwd, why: ResolveError::NoText });
+    }
     let cwd = AbsPath::new(&cwd).map_err(|why| Problem::Path { asked: cwd, why: why.into() })?;
     let Input { tool_input } = parse(text)?;
-    let mut efforts = Efforts::new(resolver, &cwd);
+    let mut efforts = Efforts::new(resolver, &cwd, mended);
     let arguments = Arguments { tool: &tool, input: &tool_input };
     let command = arguments.judge(&mut efforts)?;
     Ok(Request::Call {

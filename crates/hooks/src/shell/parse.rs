@@ -1,9 +1,12 @@
-//! The grammar, read leniently: lists, pipelines, compound commands; where the working folder is tracked.
+//! The grammar, read leniently: lists, pipelines and single commands, with the folder that each runs in.
 
-use super::scan::Heredoc;
+use super::places::{Flow, Places};
+use super::scan::{Heredoc, is_meta};
 use super::word::Word;
-use super::writers::{Deed, Doing, Landing, Spot, of_program};
+use super::writers::{Deed, Doing, Landing, Spot};
+use crate::resolve::Resolver;
 use remit_core::AbsPath;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The longest text that is read, in bytes. A single argument of a program is shorter on Linux.
@@ -12,6 +15,8 @@ pub const LONGEST: usize = 1 << 20;
 pub const DEEPEST: usize = 32;
 /// The most deeds that are collected.
 pub const MOST: usize = 4096;
+/// How often the file system is asked whether a folder is there.
+const LOOKS: usize = 256;
 
 /// Files that are no files, or lead only back to the command's own streams.
 const STREAMS: [&[u8]; 7] =
@@ -28,24 +33,23 @@ pub enum TooMuch {
     Deeds,
 }
 
-/// What `text` will do to files when a shell runs it in `cwd`. Only what is certain from the text; nothing
-/// below [`DEEPEST`].
-pub fn deeds(text: &str, cwd: &AbsPath, home: Option<&AbsPath>) -> Result<Vec<Deed>, TooMuch> {
+/// What `text` will do to files when a shell runs it in `cwd`. Only what shows in the text; nothing below
+/// [`DEEPEST`].
+pub fn deeds(text: &str, cwd: &AbsPath, ground: &dyn Resolver) -> Result<Vec<Deed>, TooMuch> {
     if text.len() > LONGEST {
         return Err(TooMuch::Text);
     }
-    let mut found = Vec::new();
-    let mut parser = Parser {
-        text: text.as_bytes(),
-        at: 0,
-        depth: 0,
-        heredocs: Vec::new(),
-        dir: Some(Rc::new(cwd.clone())),
-        home,
-        found: &mut found,
+    let mut shared = Shared {
+        ground,
+        deeds: Vec::new(),
+        functions: BTreeMap::new(),
+        bodies: LONGEST,
+        looks: LOOKS,
+        foreign: false,
     };
-    parser.list(End::Text);
-    if found.len() > MOST { Err(TooMuch::Deeds) } else { Ok(found) }
+    let here = Places::one(Rc::new(cwd.clone()));
+    Parser::new(text.as_bytes(), 0, here, &mut shared).list(End::Text);
+    if shared.deeds.len() > MOST { Err(TooMuch::Deeds) } else { Ok(shared.deeds) }
 }
 
 /// What ends a list.
@@ -59,135 +63,200 @@ pub(super) enum End {
     Brace,
     /// `;;` or `esac`; not taken.
     Clause,
+    /// One of these where a command could begin; not taken.
+    Words(&'static [&'static [u8]]),
 }
 
-/// The words that may stand before a command.
-const BEFORE: [&[u8]; 11] =
-    [b"if", b"then", b"elif", b"else", b"fi", b"while", b"until", b"do", b"done", b"!", b"coproc"];
+/// What all texts of one command line have in common.
+pub(super) struct Shared<'a> {
+    pub(super) ground: &'a dyn Resolver,
+    pub(super) deeds: Vec<Deed>,
+    /// The bodies of the functions that are defined.
+    pub(super) functions: BTreeMap<Vec<u8>, Rc<[u8]>>,
+    /// How many bytes of bodies may still be read for calls: functions that call each other would grow without end.
+    pub(super) bodies: usize,
+    pub(super) looks: usize,
+    /// Whether a program ran that may have made folders unseen.
+    pub(super) foreign: bool,
+}
 
-pub(super) struct Parser<'a> {
+pub(super) struct Parser<'a, 's> {
     pub(super) text: &'a [u8],
     pub(super) at: usize,
     depth: usize,
+    /// How many lists are open that `)` ends.
+    parens: usize,
     pub(super) heredocs: Vec<Heredoc>,
-    /// The working folder; none once it is not known.
-    pub(super) dir: Option<Rc<AbsPath>>,
-    home: Option<&'a AbsPath>,
-    found: &'a mut Vec<Deed>,
+    /// Where the next command runs.
+    pub(super) here: Places,
+    /// Where `return` was reached, in a function.
+    pub(super) returned: Option<Places>,
+    /// Where `break` and `continue` were reached, in a loop.
+    pub(super) left: Option<Places>,
+    pub(super) shared: &'a mut Shared<'s>,
 }
 
-impl Parser<'_> {
+impl<'a, 's> Parser<'a, 's> {
+    fn new(text: &'a [u8], depth: usize, here: Places, shared: &'a mut Shared<'s>) -> Self {
+        Self { text, at: 0, depth, parens: 0, heredocs: Vec::new(), here, returned: None, left: None, shared }
+    }
+
     /// Does `read` one level down. What lies too deep is not read, and nothing after it.
-    pub(super) fn level(&mut self, read: impl FnOnce(&mut Self)) {
+    pub(super) fn level<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.depth == DEEPEST {
             self.at = self.text.len();
-            return;
+            return None;
         }
         self.depth = self.depth.saturating_add(1);
-        read(self);
+        let out = read(self);
         self.depth = self.depth.saturating_sub(1);
+        Some(out)
     }
 
-    /// A list in a shell of its own: its `cd` ends with it.
-    pub(super) fn nested(&mut self, end: End) {
-        let dir = self.dir.clone();
-        self.inner(end);
-        self.dir = dir;
+    /// A list one level down.
+    pub(super) fn inner(&mut self, end: End) -> Flow {
+        self.level(|p| p.list(end)).unwrap_or_else(Flow::never)
     }
 
-    fn inner(&mut self, end: End) {
-        self.level(|p| p.list(end));
+    /// A list in a shell of its own, up to `)`: its `cd` and its `exit` end with it, and how it ended is not known.
+    pub(super) fn subshell(&mut self) -> Flow {
+        let start = self.here.clone();
+        let outer = (self.returned.take(), self.left.take());
+        self.inner(End::Paren);
+        (self.returned, self.left) = outer;
+        self.here = start.clone();
+        Flow::both(start)
+    }
+
+    /// Does `read` with another text, in this shell.
+    pub(super) fn text<T>(&mut self, text: &[u8], read: impl FnOnce(&mut Parser<'_, 's>) -> T) -> Option<T> {
+        self.level(|p| {
+            let here = p.here.clone();
+            read(&mut Parser::new(text, p.depth, here, &mut *p.shared))
+        })
     }
 
     /// Another text, run in this shell.
-    pub(super) fn script(&mut self, text: &[u8]) {
-        self.level(|p| {
-            let mut child = Parser {
-                text,
-                at: 0,
-                depth: p.depth,
-                heredocs: Vec::new(),
-                dir: p.dir.take(),
-                home: p.home,
-                found: &mut *p.found,
-            };
-            child.list(End::Text);
-            p.dir = child.dir;
-        });
+    pub(super) fn script(&mut self, text: &[u8]) -> Flow {
+        self.text(text, |p| p.list(End::Text)).unwrap_or_else(Flow::never)
     }
 
-    fn list(&mut self, end: End) {
-        let mut start = self.dir.clone();
+    /// Another text, run in a shell of its own.
+    pub(super) fn apart(&mut self, text: &[u8]) -> Flow {
+        self.script(text);
+        Flow::both(self.here.clone())
+    }
+
+    fn list(&mut self, end: End) -> Flow {
+        let parens = self.parens;
+        self.parens = parens.saturating_add(usize::from(end == End::Paren));
+        let flow = self.commands(end);
+        self.parens = parens;
+        flow
+    }
+
+    fn commands(&mut self, end: End) -> Flow {
+        let mut flow = Flow::ok(self.here.clone());
         loop {
             self.blanks();
             match self.peek() {
-                None => return,
-                Some(b'\n') => {
-                    self.newline();
-                    start = self.dir.clone();
-                }
+                None => return flow,
+                Some(b'\n') => self.newline(),
                 Some(b')') => {
+                    if end != End::Paren && self.parens > 0 {
+                        return flow;
+                    }
                     self.skip(1);
                     if end == End::Paren {
-                        return;
+                        return flow;
                     }
                 }
                 Some(b';') => {
                     if end == End::Clause && matches!(self.peek_at(1), Some(b';' | b'&')) {
-                        return;
+                        return flow;
                     }
                     self.skip(1);
-                    start = self.dir.clone();
                 }
-                Some(b'&') if self.peek_at(1) == Some(b'&') => self.skip(2),
-                Some(b'&') if self.peek_at(1) != Some(b'>') => {
-                    // What ran in the background ran in a shell of its own.
-                    self.skip(1);
-                    self.dir.clone_from(&start);
-                }
-                Some(b'|') => self.skip(if self.peek_at(1) == Some(b'|') { 2 } else { 1 }),
+                Some(b'&') if self.peek_at(1) != Some(b'>') => self.skip(1),
+                Some(b'|') => self.skip(1),
                 Some(_) => {
-                    if (end == End::Brace && self.keyword(b"}")) || (end == End::Clause && self.sees(b"esac"))
-                    {
-                        return;
+                    if self.ends(end) {
+                        return flow;
                     }
-                    self.pipeline();
+                    let start = self.here.clone();
+                    flow = self.and_or();
+                    self.blanks();
+                    if self.peek() == Some(b'&') && self.peek_at(1) != Some(b'>') {
+                        // What runs in the background runs in a shell of its own.
+                        self.skip(1);
+                        flow = Flow::ok(start);
+                    }
+                    self.here = flow.clone().any();
                 }
             }
         }
     }
 
-    fn pipeline(&mut self) {
-        let start = self.dir.clone();
-        let mut piped = false;
+    fn ends(&mut self, end: End) -> bool {
+        match end {
+            End::Text | End::Paren => false,
+            End::Brace => self.keyword(b"}"),
+            End::Clause => self.sees(b"esac"),
+            End::Words(words) => words.iter().any(|word| self.sees(word)),
+        }
+    }
+
+    /// Pipelines that run by how the one before ended.
+    fn and_or(&mut self) -> Flow {
+        let mut flow = self.pipeline();
         loop {
-            self.command();
+            self.blanks();
+            let and = match (self.peek(), self.peek_at(1)) {
+                (Some(b'&'), Some(b'&')) => true,
+                (Some(b'|'), Some(b'|')) => false,
+                _ => return flow,
+            };
+            self.skip(2);
+            self.space();
+            let (goes_on, ends) = if and { (flow.ok, flow.failed) } else { (flow.failed, flow.ok) };
+            self.here = goes_on;
+            let next = self.pipeline();
+            flow = next.or(if and { Flow::failed(ends) } else { Flow::ok(ends) });
+        }
+    }
+
+    fn pipeline(&mut self) -> Flow {
+        let start = self.here.clone();
+        let mut negated = false;
+        self.blanks();
+        while self.keyword(b"!") {
+            negated = !negated;
+            self.blanks();
+        }
+        let mut flow = self.command();
+        loop {
             self.blanks();
             if self.peek() != Some(b'|') || self.peek_at(1) == Some(b'|') {
                 break;
             }
-            piped = true;
-            self.dir.clone_from(&start);
             self.skip(1);
             self.eat(b"&");
-            self.blanks();
-            while self.peek() == Some(b'\n') {
-                self.newline();
-                self.blanks();
-            }
+            self.space();
+            self.here.clone_from(&start);
+            self.command();
+            // Each part of a pipe runs in a shell of its own.
+            flow = Flow::both(start.clone());
         }
-        if piped {
-            self.dir = start;
-        }
+        if negated { flow.not() } else { flow }
     }
 
     /// Whether the next word is exactly this.
-    fn sees(&self, word: &[u8]) -> bool {
+    pub(super) fn sees(&self, word: &[u8]) -> bool {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        rest.strip_prefix(word).is_some_and(|rest| rest.first().is_none_or(|b| super::scan::is_meta(*b)))
+        rest.strip_prefix(word).is_some_and(|rest| rest.first().is_none_or(|b| is_meta(*b)))
     }
 
-    fn keyword(&mut self, word: &[u8]) -> bool {
+    pub(super) fn keyword(&mut self, word: &[u8]) -> bool {
         let there = self.sees(word);
         if there {
             self.skip(word.len());
@@ -196,8 +265,10 @@ impl Parser<'_> {
     }
 
     /// One command, up to the operator after it. Always takes something, or stands before an operator.
-    fn command(&mut self) {
+    pub(super) fn command(&mut self) -> Flow {
+        let start = self.here.clone();
         let mut words: Vec<Word> = Vec::new();
+        let mut compound = None;
         loop {
             self.blanks();
             match self.peek() {
@@ -210,22 +281,32 @@ impl Parser<'_> {
                 Some(b'&') => break,
                 Some(b'(') => {
                     self.skip(1);
-                    if self.parenthesis(&words) {
-                        return;
+                    match words.as_slice() {
+                        [] => compound = Some(self.parenthesis()),
+                        [name] if self.closes() => {
+                            self.function(name);
+                            return Flow::ok(start);
+                        }
+                        _ => self.array(),
                     }
                 }
                 Some(b'<' | b'>') if self.peek_at(1) == Some(b'(') => {
                     self.skip(2);
-                    self.nested(End::Paren);
+                    self.subshell();
                     words.push(Word { expands: true, ..Word::default() });
                 }
                 Some(b'<' | b'>') => self.redirection(),
                 Some(_) => {
                     let word = self.word();
-                    if words.is_empty() {
+                    if words.is_empty() && compound.is_none() {
                         match self.leading(&word) {
                             Leading::Taken => continue,
-                            Leading::Ended => return,
+                            Leading::Compound(flow) => {
+                                compound = Some(flow);
+                                // Its redirections are made before it runs.
+                                self.here.clone_from(&start);
+                                continue;
+                            }
                             Leading::Plain => {}
                         }
                     }
@@ -239,119 +320,35 @@ impl Parser<'_> {
                 }
             }
         }
-        self.simple(&words);
+        let simple = self.simple(&words);
+        compound.unwrap_or(simple)
     }
 
-    /// After `(` in a command. True if the command ended with it.
-    fn parenthesis(&mut self, words: &[Word]) -> bool {
-        if words.is_empty() {
-            if !self.arithmetic() {
-                self.nested(End::Paren);
-            }
-            return false;
-        }
+    /// After `(` where a command begins.
+    fn parenthesis(&mut self) -> Flow {
+        if self.arithmetic() { Flow::both(self.here.clone()) } else { self.subshell() }
+    }
+
+    /// Whether `)` follows; taken if so.
+    fn closes(&mut self) -> bool {
         self.blanks();
-        if words.len() == 1 && self.eat(b")") {
-            self.function();
-            return true;
-        }
-        // An array, or what no shell takes: words up to the closing parenthesis.
+        self.eat(b")")
+    }
+
+    /// An array, or what no shell takes: words up to the closing parenthesis.
+    fn array(&mut self) {
         while let Some(b) = self.peek() {
             match b {
-                b')' => {
-                    self.skip(1);
-                    break;
-                }
+                b')' => return self.skip(1),
                 b'\n' => self.newline(),
-                b if super::scan::is_meta(b) => self.skip(1),
-                _ => {
-                    self.word();
-                }
-            }
-        }
-        false
-    }
-
-    /// The body of a function: nobody knows where it will run.
-    fn function(&mut self) {
-        let dir = self.dir.take();
-        self.blanks();
-        while self.peek() == Some(b'\n') {
-            self.newline();
-            self.blanks();
-        }
-        self.level(Self::command);
-        self.dir = dir;
-    }
-
-    /// A word where a command begins, if the grammar takes it.
-    fn leading(&mut self, word: &Word) -> Leading {
-        let Some(bare) = word.bare() else { return Leading::Plain };
-        match bare {
-            b"{" => self.inner(End::Brace),
-            b"case" => self.level(Self::case),
-            b"[[" => {
-                while self.at < self.text.len() && !self.keyword(b"]]") {
-                    if self.word() == Word::default() {
-                        self.skip(1);
-                    }
-                }
-            }
-            b"for" | b"select" => {
-                self.blanks();
-                if self.eat(b"(") && !self.arithmetic() {
-                    self.nested(End::Paren);
-                }
-                while self.peek().is_some_and(|b| !matches!(b, b';' | b'\n')) && !self.keyword(b"do") {
-                    if self.word() == Word::default() {
-                        self.skip(1);
-                    }
-                }
-            }
-            b"function" => {
-                self.blanks();
-                self.word();
-                self.blanks();
-                if self.eat(b"(") {
-                    self.blanks();
-                    self.eat(b")");
-                }
-                self.function();
-                return Leading::Ended;
-            }
-            other if BEFORE.contains(&other) => {}
-            _ => return Leading::Plain,
-        }
-        Leading::Taken
-    }
-
-    /// From after `case`.
-    fn case(&mut self) {
-        self.blanks();
-        self.word();
-        self.space();
-        self.keyword(b"in");
-        while self.at < self.text.len() {
-            self.space();
-            if self.keyword(b"esac") {
-                break;
-            }
-            self.eat(b"(");
-            while self.peek().is_some_and(|b| b != b')') {
-                if self.word() == Word::default() {
-                    self.skip(1);
-                }
-            }
-            self.skip(1);
-            self.inner(End::Clause);
-            while matches!(self.peek(), Some(b';' | b'&')) {
-                self.skip(1);
+                b if is_meta(b) => self.skip(1),
+                _ => drop(self.word()),
             }
         }
     }
 
     /// Blanks and newlines.
-    fn space(&mut self) {
+    pub(super) fn space(&mut self) {
         self.blanks();
         while self.peek() == Some(b'\n') {
             self.newline();
@@ -365,8 +362,8 @@ impl Parser<'_> {
             self.word();
         } else if self.eat(b"<<") {
             let strip_tabs = self.eat(b"-");
-            let delimiter = self.delimiter();
-            self.heredocs.push(Heredoc { delimiter, strip_tabs });
+            let (delimiter, quoted) = self.delimiter();
+            self.heredocs.push(Heredoc { delimiter, strip_tabs, quoted, here: self.here.clone() });
         } else if self.eat(b"<>") {
             self.target(false);
         } else if self.eat(b"<") {
@@ -386,7 +383,7 @@ impl Parser<'_> {
     /// The word after a redirection that writes. After `>&` a number or `-` names a descriptor.
     fn target(&mut self, or_descriptor: bool) {
         self.blanks();
-        if self.peek().is_none_or(super::scan::is_meta) {
+        if self.peek().is_none_or(is_meta) {
             return;
         }
         let word = self.word();
@@ -394,20 +391,27 @@ impl Parser<'_> {
         if or_descriptor && digits.iter().all(u8::is_ascii_digit) {
             return;
         }
-        if let Some(at) = self.spot(&word) {
-            self.add(Deed { doing: Doing::Put, at, landing: Landing::Exact, from: None });
+        for place in self.standing() {
+            if let Some(at) = self.spot(&word, place.as_deref()) {
+                self.add(Deed { doing: Doing::Put, at, landing: Landing::Exact, from: None });
+            }
         }
     }
 
-    /// Where a word leads, if that is known.
-    pub(super) fn spot(&self, word: &Word) -> Option<Spot> {
+    /// The folders in which the next command may run, as they are to be judged.
+    pub(super) fn standing(&self) -> Vec<Option<Rc<AbsPath>>> {
+        self.here.each(self.shared.ground.held())
+    }
+
+    /// Where a word leads from a folder, if that is known.
+    pub(super) fn spot(&self, word: &Word, folder: Option<&AbsPath>) -> Option<Spot> {
+        let home = || self.shared.ground.home().map(|home| home.as_bytes().to_vec());
         let literal = word.literal().filter(|w| !w.is_empty())?;
         let mut path = match (word.tilde, literal) {
-            (true, [b'~']) => self.home?.as_bytes().to_vec(),
-            (true, [b'~', b'/', ..]) => self.home?.as_bytes().to_vec(),
+            (true, [b'~'] | [b'~', b'/', ..]) => home()?,
             (true, _) => return None,
             (false, [b'/', ..]) => Vec::new(),
-            (false, _) => self.dir.as_ref()?.as_bytes().to_vec(),
+            (false, _) => folder?.as_bytes().to_vec(),
         };
         if !path.is_empty() {
             path.push(b'/');
@@ -416,122 +420,24 @@ impl Parser<'_> {
         Some(Spot { asked: literal.to_vec(), path })
     }
 
-    fn add(&mut self, deed: Deed) {
+    pub(super) fn add(&mut self, deed: Deed) {
         let asked = deed.at.asked.as_slice();
         let stream = STREAMS.contains(&asked)
             || [&b"/dev/fd/"[..], b"/proc/self/fd/", b"/dev/tcp/", b"/dev/udp/"]
                 .iter()
                 .any(|p| asked.starts_with(p));
-        if !(stream && deed.doing == Doing::Put) && self.found.len() <= MOST {
-            self.found.push(deed);
+        if !(stream && deed.doing == Doing::Put) && self.shared.deeds.len() <= MOST {
+            self.shared.deeds.push(deed);
         }
-    }
-
-    /// A simple command: assignments, programs that start programs, `cd`, and those that change files.
-    fn simple(&mut self, words: &[Word]) {
-        let mut words = words;
-        while let [first, rest @ ..] = words {
-            if !first.assigns() {
-                break;
-            }
-            words = rest;
-        }
-        let Some((name, args)) = program(words) else { return };
-        match name {
-            b"cd" | b"pushd" => self.change_dir(args),
-            b"popd" => self.dir = None,
-            b"eval" => {
-                if let Some(texts) = args.iter().map(Word::literal).collect::<Option<Vec<_>>>() {
-                    self.script(&texts.join(&b' '));
-                }
-            }
-            b"sh" | b"bash" | b"dash" | b"zsh" | b"ksh" => {
-                if let Some(text) = script_of(args).and_then(Word::literal) {
-                    let dir = self.dir.clone();
-                    self.script(text);
-                    self.dir = dir;
-                }
-            }
-            _ => {
-                for deed in of_program(name, args, &|word| self.spot(word)) {
-                    self.add(deed);
-                }
-            }
-        }
-    }
-
-    fn change_dir(&mut self, args: &[Word]) {
-        let target = args.iter().find(|a| !matches!(a.bare(), Some([b'-', _, ..])));
-        self.dir = match target {
-            None => self.home.cloned().map(Rc::new),
-            Some(word) if word.bytes == b"-" => None,
-            // The shell folds dots as text here, not as the kernel would.
-            Some(word) => self
-                .spot(word)
-                .and_then(|spot| AbsPath::lexical(&AbsPath::root(), spot.path).ok())
-                .map(Rc::new),
-        };
     }
 }
 
-enum Leading {
+/// What a word is where a command begins.
+pub(super) enum Leading {
     /// The grammar took it; what follows may be a command.
     Taken,
-    /// The command ended with it.
-    Ended,
+    /// A compound command, and how it ended.
+    Compound(Flow),
     /// An ordinary word.
     Plain,
-}
-
-/// The base name of the program that is started, past those that only start another, and its arguments.
-fn program(words: &[Word]) -> Option<(&[u8], &[Word])> {
-    let mut words = words;
-    loop {
-        let (first, mut rest) = words.split_first()?;
-        let name = first.literal()?.rsplit(|b| *b == b'/').next()?;
-        let takes_value: &[&[u8]] = match name {
-            b"command" | b"builtin" | b"exec" | b"nohup" | b"time" => &[],
-            b"nice" => &[b"-n"],
-            b"sudo" | b"doas" => &[b"-u", b"-g"],
-            b"env" => &[b"-u"],
-            b"timeout" => &[b"-k", b"-s"],
-            _ => return Some((name, rest)),
-        };
-        if matches!((name, rest.first().and_then(Word::literal)), (b"command", Some(b"-v" | b"-V"))) {
-            return None;
-        }
-        while let Some((option, after)) = rest.split_first() {
-            let text = option.literal()?;
-            if name == b"env"
-                && (text.starts_with(b"-C") || text.starts_with(b"-S") || text.starts_with(b"--"))
-            {
-                return None;
-            }
-            let setting = matches!(name, b"env" | b"sudo") && option.assigns();
-            if !text.starts_with(b"-") && !setting {
-                break;
-            }
-            rest = if takes_value.contains(&text) { after.get(1..)? } else { after };
-        }
-        words = if name == b"timeout" { rest.get(1..)? } else { rest };
-    }
-}
-
-/// The text that `sh -c` runs.
-fn script_of(args: &[Word]) -> Option<&Word> {
-    let mut runs_text = false;
-    let mut args = args.iter();
-    while let Some(word) = args.next() {
-        match word.literal()? {
-            [b'-' | b'+', b'-', ..] => {}
-            [b'-' | b'+', letters @ ..] if !letters.is_empty() => {
-                runs_text |= letters.contains(&b'c');
-                if letters.contains(&b'o') {
-                    args.next();
-                }
-            }
-            _ => return runs_text.then_some(word),
-        }
-    }
-    None
 }

@@ -1,13 +1,18 @@
 //! Reading words: quotes, escapes, expansions, here-documents. Never looks back, so its work is bounded by
 //! the text and the depth.
 
-use super::parse::{End, Parser};
+use super::parse::Parser;
+use super::places::Places;
 use super::word::{Word, ansi_c};
 
 /// A here-document whose body comes after the next newline.
 pub(super) struct Heredoc {
     pub(super) delimiter: Vec<u8>,
     pub(super) strip_tabs: bool,
+    /// Whether any of the delimiter was quoted: then nothing in the body expands.
+    pub(super) quoted: bool,
+    /// Where the command runs that it belongs to.
+    pub(super) here: Places,
 }
 
 /// The longest arithmetic that is recognised, in bytes: the only place where text is looked at ahead.
@@ -18,7 +23,7 @@ pub(super) fn is_meta(b: u8) -> bool {
     matches!(b, b' ' | b'\t' | b'\n' | b';' | b'|' | b'&' | b'(' | b')' | b'<' | b'>')
 }
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     pub(super) fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -59,27 +64,52 @@ impl Parser<'_> {
     pub(super) fn newline(&mut self) {
         self.skip(1);
         for doc in std::mem::take(&mut self.heredocs) {
+            let (from, mut end) = (self.at, self.text.len());
+            // A line that goes on with the next one does not end the body, nor does the next one.
+            let mut goes_on = false;
             while self.at < self.text.len() {
-                let rest = self.text.get(self.at..).unwrap_or_default();
+                let start = self.at;
+                let rest = self.text.get(start..).unwrap_or_default();
                 let length = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
                 let mut line = rest.get(..length).unwrap_or_default();
                 self.skip(length.saturating_add(1));
                 while let (true, Some((b'\t', tail))) = (doc.strip_tabs, line.split_first()) {
                     line = tail;
                 }
-                if line == doc.delimiter {
+                if line == doc.delimiter && !goes_on {
+                    end = start;
                     break;
                 }
+                goes_on = !doc.quoted && line.iter().rev().take_while(|b| **b == b'\\').count() % 2 == 1;
+            }
+            if !doc.quoted {
+                let here = std::mem::replace(&mut self.here, doc.here);
+                let body = self.text.get(from..end).unwrap_or_default();
+                self.text(body, |p| p.expansions());
+                self.here = here;
             }
         }
     }
 
-    /// The delimiter of a here-document: its quotes are taken off, nothing in it expands.
-    pub(super) fn delimiter(&mut self) -> Vec<u8> {
-        self.blanks();
-        let mut out = Vec::new();
-        let mut quote = None;
+    /// The commands in text that is no command itself.
+    fn expansions(&mut self) {
+        let mut lost = Word::default();
         while let Some(b) = self.peek() {
+            match b {
+                b'\\' => self.skip(2),
+                b'$' => self.dollar(&mut lost, true),
+                b'`' => self.backtick(&mut lost),
+                _ => self.skip(1),
+            }
+        }
+    }
+
+    /// The delimiter of a here-document, and whether it was quoted: its quotes are taken off, nothing in it expands.
+    pub(super) fn delimiter(&mut self) -> (Vec<u8>, bool) {
+        self.blanks();
+        let (mut out, mut quote, mut quoted) = (Vec::new(), None, false);
+        while let Some(b) = self.peek() {
+            quoted |= matches!(b, b'\'' | b'"' | b'\\');
             match (quote, b) {
                 (None, b'\'' | b'"') => quote = Some(b),
                 (Some(q), b) if q == b => quote = None,
@@ -92,7 +122,7 @@ impl Parser<'_> {
             }
             self.skip(1);
         }
-        out
+        (out, quoted)
     }
 
     /// One word; empty and unquoted if none begins here.
@@ -188,7 +218,7 @@ impl Parser<'_> {
                 word.expands = true;
                 self.skip(1);
                 if !self.arithmetic() {
-                    self.nested(End::Paren);
+                    self.subshell();
                 }
             }
             Some(b'{') => {
@@ -268,8 +298,6 @@ impl Parser<'_> {
                 b => inner.push(b),
             }
         }
-        let dir = self.dir.clone();
-        self.script(&inner);
-        self.dir = dir;
+        self.apart(&inner);
     }
 }

@@ -107,11 +107,45 @@ const REFERENCE: Options =
 const TOUCH: Options = Options {
     valued: b"dtr",
     hanging: b"",
-    long: &[("date", b'd', true), ("reference", b'r', true), ("time", b'T', true)],
+    long: &[
+        ("date", b'd', true),
+        ("reference", b'r', true),
+        ("time", b'T', true),
+        ("no-create", b'c', false),
+        ("no-dereference", b'h', false),
+    ],
 };
-const TRUNCATE: Options =
-    Options { valued: b"sr", hanging: b"", long: &[("size", b's', true), ("reference", b'r', true)] };
+const TRUNCATE: Options = Options {
+    valued: b"sr",
+    hanging: b"",
+    long: &[("size", b's', true), ("reference", b'r', true), ("no-create", b'c', false)],
+};
 const MKDIR: Options = Options { valued: b"m", hanging: b"", long: &[("mode", b'm', true)] };
+
+/// The programs that [`of_program`] knows.
+const WRITERS: [&[u8]; 16] = [
+    b"rm",
+    b"rmdir",
+    b"unlink",
+    b"mkdir",
+    b"tee",
+    b"touch",
+    b"truncate",
+    b"cp",
+    b"mv",
+    b"ln",
+    b"install",
+    b"dd",
+    b"sed",
+    b"chmod",
+    b"chown",
+    b"chgrp",
+];
+
+/// Whether [`of_program`] tells all that a program does to files if its arguments are literal.
+pub(super) fn is_writer(name: &[u8]) -> bool {
+    WRITERS.contains(&name)
+}
 
 /// What a program with these arguments does to files. Arguments that are not literal are left out.
 pub(super) fn of_program(name: &[u8], args: &[Word], find: Find<'_>) -> Vec<Deed> {
@@ -120,8 +154,8 @@ pub(super) fn of_program(name: &[u8], args: &[Word], find: Find<'_>) -> Vec<Deed
         b"rm" | b"rmdir" | b"unlink" => all(&NONE, Doing::Remove),
         b"mkdir" => all(&MKDIR, Doing::Make),
         b"tee" => all(&NONE, Doing::Put),
-        b"touch" => all(&TOUCH, Doing::Put),
-        b"truncate" => all(&TRUNCATE, Doing::Put),
+        b"touch" => kept(&Args::read(args, &TOUCH), find),
+        b"truncate" => kept(&Args::read(args, &TRUNCATE), find),
         b"cp" => onto(&Args::read(args, &COPY), Doing::Put, find),
         b"mv" => onto(&Args::read(args, &COPY), Doing::Move, find),
         b"ln" => link(&Args::read(args, &COPY), find),
@@ -160,6 +194,11 @@ pub(super) fn of_program(name: &[u8], args: &[Word], find: Find<'_>) -> Vec<Deed
 
 fn each(operands: &[&Word], doing: Doing, find: Find<'_>) -> Vec<Deed> {
     operands.iter().filter_map(|w| find(w)).map(|at| Deed::at(doing, at)).collect()
+}
+
+/// `touch`, `truncate`: with `-c` nothing is made.
+fn kept(args: &Args<'_>, find: Find<'_>) -> Vec<Deed> {
+    each(&args.operands, if args.has(b'c') { Doing::Change } else { Doing::Put }, find)
 }
 
 /// `cp`, `mv`, `install`: sources, then where they go.

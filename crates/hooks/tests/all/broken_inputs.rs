@@ -5,7 +5,7 @@ use crate::support::{Plain, Says, verdict};
 use proptest::prelude::*;
 use remit_core::wire::{Answer, Request};
 use remit_core::{AbsPath, Effect};
-use remit_hooks::door::{Hook, read_input, serve};
+use remit_hooks::door::{Hook, read_input, serve, unjudged};
 use remit_hooks::{Asker, Host, Problem, Reply, canary, is_denial, within};
 use std::io::Read;
 use std::time::Duration;
@@ -71,11 +71,13 @@ fn a_broken_input_is_denied_before_a_tool_call() {
         pre("Write", r#"{"file_path":""}"#),
         pre("Write", r#"{"file_path":"/x\u0000y"}"#),
         pre("Write", r#"{"file_path":"/x\ud800"}"#),
+        br#"{"hook_event_name":"PreToolUse","cwd":"/a\ud800","tool_name":"Write","tool_input":{"file_path":"/x"}}"#
+            .to_vec(),
         pre("Write", r#"{"file_path":"~/x"}"#),
         pre("NotebookEdit", r#"{"notebook_path":"/a.ipynb","edit_mode":"shred"}"#),
         pre("Bash", "{}"),
         pre("Bash", r#"{"command":["rm"]}"#),
-        pre("mcp__fs__write", &format!(r#"{{"path":"/{}"}}"#, "x".repeat(5000))),
+        pre("Write", &format!(r#"{{"file_path":"/{}"}}"#, "x".repeat(5000))),
     ]);
     for case in cases {
         assert_denied(&allowing("PreToolUse", &case), &String::from_utf8_lossy(&case[..case.len().min(200)]));
@@ -162,14 +164,63 @@ fn a_session_that_fails_denies() {
 
 #[test]
 fn no_time_and_a_panic_outside_are_denied() {
-    let late = within(Host::Claude, "PreToolUse", Duration::ZERO, || {
+    let late = within(Duration::ZERO, || {
         std::thread::park();
         Reply::quiet()
     });
-    assert_denied(&late, "late");
-    assert_denied(&within(Host::Claude, "PreToolUse", Duration::from_secs(60), || panic!("here")), "panic");
-    let reply = within(Host::Claude, "PreToolUse", Duration::from_secs(60), Reply::quiet);
-    assert_eq!(reply, Reply::quiet());
+    let panicked = within(Duration::from_secs(60), || panic!("here"));
+    let root = root();
+    let hook = Hook { host: Host::Claude, event: "PreToolUse", root: &root };
+    for why in [late.unwrap_err(), panicked.unwrap_err()] {
+        let asker = Says::new(Ok(Answer::Noted { context: None }));
+        assert_denied(&unjudged(hook, &why, &asker), &why);
+        assert_eq!(refusals(&asker), [(None, None, why.clone())]);
+        assert_denied(&unjudged(hook, &why, &Panics), &why);
+    }
+    let reply = within(Duration::from_secs(60), Reply::quiet);
+    assert_eq!(reply, Ok(Reply::quiet()));
+}
+
+/// What the session was told of refusals: tool, call, and why.
+fn refusals(asker: &Says) -> Vec<(Option<String>, Option<String>, String)> {
+    asker
+        .asked()
+        .into_iter()
+        .filter_map(|request| match request {
+            Request::Refused { tool, id, why, .. } => Some((tool, id.map(|id| id.to_string()), why)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_refusal_without_a_judgement_is_told_to_the_session_with_what_could_be_read() {
+    let told = |event: &str, input: &[u8]| {
+        let asker = Says::new(Ok(Answer::Noted { context: None }));
+        let reply = through(event, Ok(input.to_vec()), &asker);
+        assert!(!String::from_utf8_lossy(&reply.stderr).contains("not recorded"));
+        refusals(&asker)
+    };
+    let known = (Some("Write".to_owned()), Some("toolu_1".to_owned()));
+    for input in [pre("Write", "{}"), pre("Write", r#"{"file_path":7}"#), pre("Write", r#"{"file_path":""}"#)]
+    {
+        let told = told("PreToolUse", &input);
+        assert_eq!(told.len(), 1);
+        assert_eq!((&told[0].0, &told[0].1), (&known.0, &known.1));
+        assert!(!told[0].2.is_empty());
+    }
+    assert_eq!(told("PreToolUse", b"{not json")[0].0, None);
+    assert!(told("PreToolUse", b"{not json")[0].2.contains("not JSON"));
+    assert_eq!(told("UserPromptSubmit", b"").len(), 1);
+    for quiet in ["PostToolUse", "Stop"] {
+        assert_eq!(told(quiet, b"{not json"), [], "{quiet} refuses nothing");
+    }
+    // A session that fails is asked to take note, and the agent is told when it does not.
+    let asker = Says::new(Err("nobody there".into()));
+    let reply = through("PreToolUse", Ok(pre("Write", r#"{"file_path":"/x"}"#)), &asker);
+    assert_denied(&reply, "nobody there");
+    assert_eq!(refusals(&asker), [(known.0, known.1, "nobody there".to_owned())]);
+    assert!(String::from_utf8_lossy(&reply.stderr).ends_with("it is not recorded\n"));
 }
 
 #[test]
@@ -255,7 +306,7 @@ proptest! {
         });
         let asker = Says::new(Ok(verdict(Effect::Allow, "")));
         let reply = through("PreToolUse", Ok(payload.to_string().into_bytes()), &asker);
-        if asker.asked().is_empty() {
+        if !asker.asked().iter().any(|request| matches!(request, Request::Call { .. })) {
             prop_assert!(is_denial(Host::Claude, &reply.stdout, reply.code));
             prop_assert_eq!(reply.code, 2);
         } else {

@@ -54,7 +54,8 @@ fn requests_and_replies_for_real_inputs() {
     assert!(inputs.len() >= 30);
     for (name, input) in inputs {
         let (_, asked) = reply(&input, &Answer::Noted { context: None });
-        assert_eq!(asked.len(), 1, "{name}");
+        let own = asked.iter().filter(|request| !matches!(request, Request::Refused { .. })).count();
+        assert_eq!(own, 1, "{name}");
         let mut out = serde_json::to_string_pretty(&asked[0]).unwrap();
         out.push('\n');
         let call = matches!(asked[0], Request::Call { .. });

@@ -2,20 +2,55 @@
 
 use proptest::prelude::*;
 use remit_core::AbsPath;
+use remit_hooks::Resolver;
+use remit_hooks::resolve::{Kind, ResolveError, Resolved};
 use remit_hooks::shell::{Deed, Doing, Landing, TooMuch, deeds};
 
 fn cwd() -> AbsPath {
     AbsPath::new("/w").unwrap()
 }
 
+/// A disk on which every path is a folder that has no `no` and no `file` in it.
+struct Disk {
+    home: AbsPath,
+    held: bool,
+}
+
+impl Resolver for Disk {
+    fn resolve(&self, path: &[u8], _follow: bool) -> Result<Resolved, ResolveError> {
+        let path = AbsPath::lexical(&AbsPath::root(), path)?;
+        let kind = match path.to_string() {
+            name if name.contains("no") => Kind::Absent,
+            name if name.contains("file") => Kind::Other,
+            name if name.contains("dark") => Kind::Unseen,
+            _ => Kind::Folder,
+        };
+        Ok(Resolved { path, kind })
+    }
+    fn home(&self) -> Option<&AbsPath> {
+        Some(&self.home)
+    }
+    fn held(&self) -> bool {
+        self.held
+    }
+}
+
+fn read_on(text: &str, held: bool) -> Result<Vec<Deed>, TooMuch> {
+    deeds(text, &cwd(), &Disk { home: AbsPath::new("/home/dev").unwrap(), held })
+}
+
 fn read(text: &str) -> Result<Vec<Deed>, TooMuch> {
-    deeds(text, &cwd(), Some(&AbsPath::new("/home/dev").unwrap()))
+    read_on(text, false)
+}
+
+fn seen(text: &str) -> Vec<String> {
+    seen_on(text, false)
 }
 
 /// One line a deed: what, where, and what is moved there.
-fn seen(text: &str) -> Vec<String> {
+fn seen_on(text: &str, held: bool) -> Vec<String> {
     let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    read(text)
+    read_on(text, held)
         .unwrap()
         .into_iter()
         .map(|deed| {
@@ -196,8 +231,117 @@ fn the_working_folder_is_followed_while_it_is_known() {
         ("echo $(cd a; rm b); rm c", &["remove /w/a/b", "remove /w/c"]),
         ("bash -c 'cd a; rm b'; rm c", &["remove /w/a/b", "remove /w/c"]),
         ("eval cd a; rm b", &["remove /w/a/b"]),
-        ("f() { cd a; rm b; rm /c; }; rm d", &["remove /c", "remove /w/d"]),
+    ]);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_not_entered() {
+    check(&[
+        ("cd /no; echo > out/f", &["put /w/out/f"]),
+        ("cd /no 2>/dev/null; echo > out/f", &["put /w/out/f"]),
+        ("cd file; rm b", &["remove /w/b"]),
+        ("cd no && rm b; rm c", &["remove /w/c"]),
+        ("cd /no || cd out; echo > f", &["put /w/out/f"]),
+        ("cd /no || exit 1; echo > f", &[]),
+        ("[ -d /no ] && cd /no; echo > out/f", &["put /w/out/f"]),
+        ("if test -d no; then cd no; fi; rm b", &["remove /w/b"]),
+        ("case $x in a) cd no;; esac; rm b", &["remove /w/b"]),
+        ("while read x; do cd no; done; rm b", &["remove /w/b"]),
+        ("! cd no && rm b", &["remove /w/b"]),
+        // What makes it comes first.
+        ("mkdir no && cd no && rm b", &["make /w/no", "remove /w/no/b"]),
+        ("mkdir -p no/x; cd no; rm b", &["make /w/no/x", "remove /w/no/b"]),
+        ("cp -r a no; cd no/x; rm b", &["put /w/no maybe/a", "remove /w/no/x/b"]),
+        ("cp a .; cd no; rm b", &["put /w/. maybe/a", "remove /w/b"]),
+        ("git clone u no && cd no && rm b", &["remove /w/no/b"]),
+        ("git clone u no; cd no; rm b", &["remove /w/no/b", "remove /w/b"]),
+        ("rm -r a; cd a; rm b", &["remove /w/a", "remove /w/a/b", "remove /w/b"]),
+        ("cd dark; rm b", &["remove /w/dark/b", "remove /w/b"]),
+    ]);
+}
+
+#[test]
+fn branches_are_joined_where_they_meet() {
+    check(&[
+        ("false && cd out; echo > x", &["put /w/x"]),
+        ("true || cd out; echo > x", &["put /w/x"]),
+        ("! cd out; echo > x", &["put /w/out/x"]),
+        ("! cd out || echo > x", &["put /w/out/x"]),
+        ("! cd out && echo > x", &[]),
+        ("test $x && cd out; echo > x", &["put /w/out/x", "put /w/x"]),
+        ("if test $x; then cd a; else cd b; fi; rm c", &["remove /w/a/c", "remove /w/b/c"]),
+        ("if test $x; then cd a; fi; rm c", &["remove /w/a/c", "remove /w/c"]),
+        ("if cd a; then rm b; else rm c; fi; rm d", &["remove /w/a/b", "remove /w/a/d"]),
+        ("if cd no; then rm b; else rm c; fi; rm d", &["remove /w/c", "remove /w/d"]),
+        ("if true; then cd a; elif true; then rm b; else rm c; fi; rm d", &["remove /w/a/d"]),
+        ("case $x in a) cd a;; *) cd b; esac; rm c", &["remove /w/a/c", "remove /w/b/c"]),
+        ("case $x in a) cd a;; esac; rm c", &["remove /w/a/c", "remove /w/c"]),
+        ("while false; do rm a; done; rm b", &["remove /w/b"]),
+        ("until cd a; do rm c; done; rm b", &["remove /w/a/b"]),
+        ("while test $x; do cd a; done; rm b /c", &["remove /c"]),
+        ("for x in 1 2; do cd a; rm b; cd ..; done; rm c", &["remove /w/a/b", "remove /w/c"]),
+        ("for x in 1 2; do cd no || break; rm a; done; rm c", &["remove /w/c"]),
+        ("for x in *; do (cd $x && make); done; rm c", &["remove /w/c"]),
+        ("test $x && exit; rm a", &["remove /w/a"]),
+        ("exit; rm a", &[]),
+        ("exec make; rm a", &[]),
+        ("exec > log; rm a", &["put /w/log", "remove /w/a"]),
+        ("(exit 1); rm a", &["remove /w/a"]),
+        ("exit | cat; rm a", &["remove /w/a"]),
+        ("bash -c 'exit 1'; rm a", &["remove /w/a"]),
+        ("cd a && { rm b; } || rm c; rm d", &["remove /w/a/b", "remove /w/a/c", "remove /w/a/d"]),
+        ("{ cd a; rm b; } > x", &["remove /w/a/b", "put /w/x"]),
+        ("time cd a; rm b", &["remove /w/a/b"]),
+        ("time (cd a; rm b); rm c", &["remove /w/a/b", "remove /w/c"]),
+        ("coproc cd a; rm b", &["remove /w/b"]),
+    ]);
+    // In a session the kernel judges what is really done, so nothing is guessed.
+    assert_eq!(seen_on("test $x && cd out; echo > x > /y", true), ["put /y"]);
+    assert_eq!(seen_on("test $x && cd out && echo > x; (cd a; rm b)", true), ["put /w/out/x"]);
+    assert_eq!(seen_on("cd out; echo > x; false && rm y", true), ["put /w/out/x"]);
+    // More folders than are followed.
+    let many: String = (0..9).map(|n| format!("test $x && cd /d{n}; ")).collect();
+    assert_eq!(seen(&format!("{many} rm a /b")), ["remove /b"]);
+}
+
+#[test]
+fn a_function_does_what_it_does_where_it_is_called() {
+    check(&[
+        ("f() { cd a; rm b; rm /c; }; rm d", &["remove /w/d"]),
         ("function f { rm b; }\nrm d", &["remove /w/d"]),
+        ("f() { cd a; rm b; }; rm c; f; rm d", &["remove /w/c", "remove /w/a/b", "remove /w/a/d"]),
+        ("function f() { rm b; }\ncd a\nf", &["remove /w/a/b"]),
+        ("f() (cd a; rm b); f; rm c", &["remove /w/a/b", "remove /w/c"]),
+        ("f() { cd no || return 1; rm b; }; f || rm c; rm d", &["remove /w/c", "remove /w/d"]),
+        ("f() { exit; }; f; rm a", &[]),
+        ("f() { rm a; }; bash -c f; (f)", &["remove /w/a"]),
+        ("rm() { echo; }; rm a", &[]),
+        ("f() { g() { rm a; }; }; g; f; g", &["remove /w/a"]),
+    ]);
+    // One that calls itself is followed for a while; where it ends nobody knows.
+    let found = seen("f() { rm a; f; }; f; rm b /c");
+    assert_eq!((found[0].as_str(), found[found.len() - 1].as_str()), ("remove /w/a", "remove /c"));
+    assert!(found.len() < 40 && !found.contains(&"remove /w/b".to_owned()));
+    // Calls that call twice each would go on for ever.
+    let doubled: String = (1..60).map(|n| format!("f{n}() {{ f{0}; f{0}; }}; ", n - 1)).collect();
+    assert!(read(&format!("f0() {{ echo; }}; {doubled} f59")).is_ok());
+}
+
+#[test]
+fn commands_in_the_body_of_a_here_document_run() {
+    check(&[
+        (
+            "cat <<EOF\n$(echo > x) `rm y` \"$(rm z)\" ${a:-$(rm u)} \\$(rm no)\nEOF",
+            &["put /w/x", "remove /w/y", "remove /w/z", "remove /w/u"],
+        ),
+        ("cat <<'EOF'\n$(rm x)\nEOF\nrm y", &["remove /w/y"]),
+        ("cat <<\\EOF\n$(rm x)\nEOF\nrm y", &["remove /w/y"]),
+        ("cat <<-EOF > x\n\t$(rm y)\n\tEOF\nrm z", &["put /w/x", "remove /w/y", "remove /w/z"]),
+        ("(cd a; cat <<EOF\n$(rm x)\nEOF\n)", &["remove /w/a/x"]),
+        ("false && cat <<EOF\n$(rm x)\nEOF\nrm y", &["remove /w/y"]),
+        // A line that goes on hides the end.
+        ("cat <<EOF\na\\\nEOF\n$(rm x)\nEOF\nrm y", &["remove /w/x", "remove /w/y"]),
+        ("cat <<EOF\n$(cat <<B\n$(rm x)\nB\n)\nEOF", &["remove /w/x"]),
     ]);
 }
 
@@ -205,7 +349,28 @@ fn the_working_folder_is_followed_while_it_is_known() {
 fn work_is_bounded() {
     assert_eq!(read(&"a".repeat((1 << 20) + 1)), Err(TooMuch::Text));
     assert_eq!(read(&"touch a;".repeat(5000)), Err(TooMuch::Deeds));
-    for open in ["(", "$(", "`", "{ ", "${", "$((", "\"$(", "case x in a) ", "<(", "f() ", "if ", "\\"] {
+    for open in [
+        "(",
+        "$(",
+        "`",
+        "{ ",
+        "${",
+        "$((",
+        "\"$(",
+        "case x in a) ",
+        "<(",
+        "f() ",
+        "if ",
+        "\\",
+        "while ",
+        "if a; then ",
+        "for x in a; do ",
+        "coproc ",
+        "cat <<E\n$(",
+        "! ",
+        "f() { ",
+        "cd a || ",
+    ] {
         let deep = format!("rm first; {}", open.repeat((1 << 20) / open.len() - 10));
         assert_eq!(read(&deep).unwrap().len(), 1, "{open}");
     }

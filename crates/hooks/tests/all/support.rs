@@ -45,6 +45,9 @@ impl Resolver for Plain {
     fn home(&self) -> Option<&AbsPath> {
         None
     }
+    fn held(&self) -> bool {
+        false
+    }
 }
 
 pub(crate) fn verdict(effect: Effect, reason: &str) -> Answer {

@@ -31,7 +31,7 @@ fn call(tree: &Tree, tool: &str, input: serde_json::Value) -> Result<Vec<String>
     let payload = serde_json::json!({
         "hook_event_name": "PreToolUse", "cwd": format!("{root}/shop"), "tool_name": tool, "tool_input": input,
     });
-    let files = Files { home: Some(AbsPath::new(format!("{root}/home")).unwrap()) };
+    let files = Files { home: Some(AbsPath::new(format!("{root}/home")).unwrap()), held: false };
     let asked = Host::Claude
         .dialect()
         .decode("PreToolUse", payload.to_string().as_bytes(), &files)
@@ -103,7 +103,7 @@ fn an_unknown_tool_changes_every_path_that_it_names() {
     let input = serde_json::json!({
         "path": "src/a.rs", "outputPath": "out", "edits": [{"target_file": "x"}, {"targetFile": "y"}],
         "files": ["p", "alias"], "uri": "file:///tmp%2Fz", "source": "https://example.com/a", "profile": "not-a-path",
-        "content": "/etc/passwd", "limit": 3, "dest": null,
+        "content": "see /etc/passwd", "limit": 3, "dest": null,
     });
     let mut found = call(&t, "mcp__fs__move", input.clone()).unwrap();
     found.sort();
@@ -131,6 +131,88 @@ fn an_unknown_tool_changes_every_path_that_it_names() {
 }
 
 #[test]
+fn an_absolute_path_is_one_under_any_name_and_text_is_none() {
+    let t = tree();
+    let root = &t.root;
+    let mut found = call(
+        &t,
+        "mcp__any__thing",
+        serde_json::json!({
+            "content": format!("{root}/shop/alias"), "x": [{"y": format!("{root}/secrets/fresh")}],
+            "link": format!("file://{root}/shop/src/a.rs"), "where": "/", format!("{root}/shop/key"): 1,
+        }),
+    )
+    .unwrap();
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "create /secrets/fresh",
+            "create /shop/key",
+            "write /",
+            "write /secrets/key",
+            "write /shop/src/a.rs",
+        ]
+    );
+    let none = serde_json::json!({
+        "route": "/api/v1/users", "login": "/login", "query": "//div[@id]", "regex": "/a.*b/", "comment": "// done",
+        "text": format!("{root}/shop/alias\n"), "say": format!("in {root}/shop/alias"), "relative": "src/a.rs",
+        "long": format!("/{}", "x".repeat(5000)), "name": format!("{root}/{}", "x".repeat(300)),
+        "source": "x".repeat(5000), "target": format!("{root}/{}", "x".repeat(300)),
+    });
+    assert_eq!(call(&t, "mcp__any__thing", none).unwrap(), [""; 0]);
+}
+
+#[test]
+fn what_has_too_long_a_name_cannot_be_and_is_no_effort() {
+    let t = tree();
+    let (name, path) = ("n".repeat(256), "p/".repeat(2048));
+    for command in [
+        format!(
+            "touch {name}; rm {name}; echo > {name}; mv {name} x; mv src/a.rs {name}; mkdir -p src/{name}/y"
+        ),
+        format!("mkdir -p {path}; echo > ROOT/{path}"),
+        format!("cp -t src/{name} src/a.rs; cp src/a.rs {name}/"),
+    ] {
+        assert_eq!(bash(&t, &command), [""; 0], "{command}");
+    }
+    assert_eq!(bash(&t, &format!("touch {}", &name[1..])), [format!("create /shop/{}", &name[1..])]);
+    assert!(call(&t, "Write", serde_json::json!({"file_path": name})).is_err());
+}
+
+#[test]
+fn half_a_character_is_text_but_no_path() {
+    let t = tree();
+    let root = &t.root;
+    let send = |tool: &str, input: &str| {
+        let payload = format!(
+            r#"{{"hook_event_name":"PreToolUse","cwd":"{root}/shop","tool_name":"{tool}","tool_input":{input}}}"#
+        );
+        let asked = Host::Claude.dialect().decode(
+            "PreToolUse",
+            payload.as_bytes(),
+            &Files { home: None, held: false },
+        );
+        asked.map(|asked| asked.request).map_err(|refused| refused.problem)
+    };
+    for half in [r"\ud83d", r"\uDE00", r"\ud83d\ud83d\ude00", r"\ude00\ud83d", r"\uD83d \\", r"\ud83dx"] {
+        let write = send("Write", &format!(r#"{{"file_path":"a.rs","content":"{half}"}}"#));
+        let Ok(remit_core::wire::Request::Call { call, .. }) = write else { panic!("{half}: {write:?}") };
+        assert_eq!(call.efforts[0].path.as_bytes(), format!("{root}/shop/a.rs").as_bytes());
+        let path = send("Write", &format!(r#"{{"file_path":"a{half}.rs","content":""}}"#));
+        assert!(matches!(path, Err(Problem::Path { .. })), "{half}: {path:?}");
+        let path = send("mcp__a__b", &format!(r#"{{"path":"a{half}.rs"}}"#));
+        assert!(matches!(path, Err(Problem::Path { .. })), "{half}: {path:?}");
+        assert!(send("Bash", &format!(r#"{{"command":"echo {half} > x"}}"#)).is_ok(), "{half}");
+    }
+    // Whole characters, and what only looks like an escape, stay as they are.
+    for whole in [r"\ud83d\ude00", r"\\ud83d", "\u{fffd}", r"\ufffd"] {
+        let path = send("Write", &format!(r#"{{"file_path":"a{whole}.rs"}}"#));
+        assert!(path.is_ok(), "{whole}: {path:?}");
+    }
+}
+
+#[test]
 fn commands_become_efforts_by_the_kernels_names() {
     let t = tree();
     assert_eq!(bash(&t, "echo x > src/door/key"), ["write /secrets/key"]);
@@ -147,6 +229,11 @@ fn commands_become_efforts_by_the_kernels_names() {
     assert_eq!(bash(&t, "ln -s ROOT/secrets/key k"), ["create /shop/k"]);
     assert_eq!(bash(&t, "mkdir -p src src/new"), ["create /shop/src/new"]);
     assert_eq!(bash(&t, "touch x; touch x"), ["create /shop/x"]);
+    assert_eq!(
+        bash(&t, "touch -c nosuch; truncate -cs 0 none; chmod +x no; touch --no-create src/a.rs"),
+        ["write /shop/src/a.rs"]
+    );
+    assert_eq!(bash(&t, "touch x; chmod +x x"), ["create /shop/x", "write /shop/x"]);
 }
 
 #[test]
@@ -166,9 +253,9 @@ fn removing_what_is_not_there_is_no_effort() {
 #[test]
 fn without_a_home_a_tilde_is_an_error() {
     let cwd = AbsPath::root();
-    let files = Files { home: None };
-    assert!(Efforts::new(&files, &cwd).put("~/x").is_err());
-    let mut efforts = Efforts::new(&files, &cwd);
+    let files = Files { home: None, held: false };
+    assert!(Efforts::new(&files, &cwd, false).put("~/x").is_err());
+    let mut efforts = Efforts::new(&files, &cwd, false);
     efforts.command("rm ~/x /usr").unwrap();
     let found = efforts.done();
     assert_eq!(found.len(), 1);

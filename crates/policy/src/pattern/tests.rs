@@ -109,6 +109,13 @@ fn refusals_name_the_place_and_the_way_out() {
         ("a/x.{ts,js}", "braces-in-pattern", "{ts,js}", "`{ts,js}` has alternatives"),
         ("a/[bc", "bad-class", "[bc", "the set is not closed by `]`"),
         ("a/[c-a]", "bad-class", "[c-a]", "the range runs backwards"),
+        (
+            "a/[[:alpha:]]x",
+            "named-class",
+            "[:alpha:]",
+            "`[:alpha:]` is a set by name, which is not known here",
+        ),
+        ("a/[x[.-.]]", "named-class", "[.-.]", "`[.-.]` is a set by name, which is not known here"),
         ("a/[é]", "bad-class", "[é]", "a set has ASCII characters only"),
         (r"a/[^\x01-\xff]", "bad-class", r"[^\x01-\xff]", "the set is empty"),
         (r"a/\q", "bad-escape", r"\", r"`\` is not an escape"),

@@ -27,13 +27,30 @@ fn unknown_roles_and_cycles_are_errors_with_places() {
     );
 }
 
-#[test]
-fn a_long_chain_of_roles_is_followed() {
-    let team = (0..3000).fold(Team::new().role("r0", "src read"), |team, n| {
-        team.extends(&format!("r{n}"), &format!("r{}", n + 1))
+/// A chain of roles, each extending the next, of which the first is the agent's.
+fn chain(roles: usize) -> Team {
+    let team = (1..roles).fold(Team::new().role("r0", "src read"), |team, n| {
+        team.extends(&format!("r{}", n - 1), &format!("r{n}"))
     });
-    let policy = team.role_rule("r3000", "docs read").compile();
-    assert_eq!(may(&policy, "/w/docs/a"), "r");
+    team.role_rule(&format!("r{}", roles - 1), "docs read")
+}
+
+#[test]
+fn a_chain_of_roles_is_followed_and_a_longer_one_than_anybody_needs_is_an_error() {
+    assert_eq!(may(&chain(64).compile(), "/w/docs/a"), "r");
+    assert_eq!(chain(65).errors(), ["deep-roles"]);
+    assert_eq!(chain(3000).errors(), ["deep-roles"]);
+    let found = chain(3000).try_compile().unwrap_err();
+    assert_eq!(
+        found[0].message,
+        "`r2935` is the end of a chain of more than 64 roles that extend one another"
+    );
+    // What leads to a cycle is no chain, and two ways to one role are none either.
+    assert_eq!(chain(3000).extends("r2999", "r0").errors(), ["role-cycle"]);
+    let wide = (1..200).fold(Team::new().role("r0", "src read"), |team, n| {
+        team.extends("r0", &format!("w{n}")).extends(&format!("w{n}"), "end")
+    });
+    assert_eq!(may(&wide.role_rule("end", "docs read").compile(), "/w/docs/a"), "r");
 }
 
 #[test]
@@ -67,6 +84,18 @@ fn a_base_workspace_is_one_folder() {
     let base = team.text("a/*/b");
     team.agent(AGENT).base_workspace = Some(base);
     assert_eq!(team.errors(), ["wild-base-workspace"]);
+    let base = team.text("a/[id]/[...rest]");
+    team.agent(AGENT).base_workspace = Some(base);
+    let found = team.try_compile().unwrap_err();
+    assert_eq!(found[0].code, "wild-base-workspace");
+    assert_eq!(
+        found[0].help.as_deref(),
+        Some(r"name one folder; `a/\[id]/\[...rest]` is the one whose name has brackets")
+    );
+    // What the help says is so.
+    let base = team.text(r"a/\[id]/\[...rest]");
+    team.agent(AGENT).base_workspace = Some(base);
+    assert_eq!(may(&team.compile(), "/w/a/[id]/[...rest]/x"), "r");
 }
 
 #[test]

@@ -29,6 +29,12 @@ pub(crate) fn run(args: &ExplainArgs, environment: &Environment) -> Result<Exit,
     let mut explanation = explain(&policy, &Facts::default(), &action);
     if let Some(absence) = absence(&policy, &action) {
         absence.tell(&action, &mut explanation);
+    } else if foreign_sibling(&action, &explanation) {
+        refuse(
+            &mut explanation,
+            "a temporary sibling may be touched only by the session that made it".into(),
+        );
+        explanation.remedy = Some(in_particular(&action));
     }
     if args.json {
         report::say_json(&as_json(&action, &explanation))?;
@@ -75,7 +81,7 @@ fn resolve(text: &[u8], environment: &Environment) -> Result<AbsPath, Failure> {
     use remit_hooks::Resolver;
     let home = environment.home().and_then(|h| AbsPath::try_from(h.as_path()).ok());
     let asked = environment.cwd.join(OsStr::from_bytes(text));
-    let files = remit_hooks::Files { home };
+    let files = remit_hooks::Files { home, held: false };
     let wrong = |e: &dyn std::fmt::Display| {
         let shown = remit_core::path::escape(text);
         Failure::new(Exit::Usage, format!("`{shown}` cannot be resolved: {e}"))
@@ -85,7 +91,6 @@ fn resolve(text: &[u8], environment: &Environment) -> Result<AbsPath, Failure> {
 
 /// Something of this machine that a session does not see, since the session has a folder of its own there.
 struct Absence {
-    path: AbsPath,
     folder: AbsPath,
 }
 
@@ -99,7 +104,7 @@ fn absence(policy: &Policy, action: &Action) -> Option<Absence> {
     };
     let folder = remit_session::hidden::hidden_by(policy, action.actor.agent.as_str(), path)?;
     let there = std::fs::symlink_metadata(path.as_path()).is_ok();
-    (there && folder != *path).then(|| Absence { path: path.clone(), folder })
+    (there && folder != *path).then_some(Absence { folder })
 }
 
 impl Absence {
@@ -110,31 +115,62 @@ impl Absence {
         }
         let why =
             format!("in a session `{}` is its own, and this file of the machine is not in it", self.folder);
-        let reason =
-            Reason { layer: Layer::System, effect: Effect::Deny, rule: None, why: Why::Unjudged(why.into()) };
-        explanation.decision.effect = Effect::Deny;
-        explanation.decision.reasons.retain(|other| other.layer != Layer::System);
-        explanation.decision.reasons.insert(0, reason.clone());
-        for (layer, answer) in &mut explanation.layers {
-            if *layer == Layer::System {
-                *answer = Some(reason.clone());
-            }
+        refuse(explanation, why);
+        explanation.remedy = Some(in_particular(action));
+    }
+}
+
+/// Whether the answer counts on a temporary sibling of a file that is there before the session.
+fn foreign_sibling(action: &Action, explanation: &Explanation) -> bool {
+    let paths = match &action.object {
+        Object::Path(path) => vec![path],
+        Object::Move { from, to } => vec![from, to],
+        Object::Host { .. } => Vec::new(),
+    };
+    let of = explanation.decision.reasons.iter().find_map(|reason| match &reason.why {
+        Why::Sibling(of) => Some(of),
+        _ => None,
+    });
+    let there = |path: &&AbsPath| std::fs::symlink_metadata(path.as_path()).is_ok();
+    !remit_hooks::socket::inside()
+        && explanation.decision.effect == Effect::Allow
+        && of.is_some_and(|of| paths.into_iter().filter(|path| *path != of).any(|path| there(&path)))
+}
+
+/// Makes a denial of what the rules allow.
+fn refuse(explanation: &mut Explanation, why: String) {
+    let reason =
+        Reason { layer: Layer::System, effect: Effect::Deny, rule: None, why: Why::Unjudged(why.into()) };
+    explanation.decision.effect = Effect::Deny;
+    explanation.decision.reasons.retain(|other| other.layer != Layer::System);
+    explanation.decision.reasons.insert(0, reason.clone());
+    for (layer, answer) in &mut explanation.layers {
+        if *layer == Layer::System {
+            *answer = Some(reason.clone());
         }
-        for rule in explanation.paths.iter_mut().flat_map(|paths| &mut paths.rules) {
-            if rule.fate == Fate::Decided {
-                rule.fate = Fate::Counted;
-            }
+    }
+    for rule in explanation.paths.iter_mut().flat_map(|paths| &mut paths.rules) {
+        if rule.fate == Fate::Decided {
+            rule.fate = Fate::Counted;
         }
-        let access = match action.verb {
-            Verb::Read => "read",
-            Verb::Execute => "execute",
-            _ => "read-write",
-        };
-        let pattern = Pattern::of(&self.path).to_string().replace('\\', "\\\\").replace('"', "\\\"");
-        explanation.remedy = Some(Remedy::Add {
-            list: format!("agents.{}.permissions", action.actor.agent),
-            lines: vec![format!("- {{path: \"{pattern}\", access: {access}}}")],
-        });
+    }
+}
+
+/// A rule that names what is there.
+fn in_particular(action: &Action) -> Remedy {
+    let access = match action.verb {
+        Verb::Read => "read",
+        Verb::Execute => "execute",
+        _ => "read-write",
+    };
+    let path = match &action.object {
+        Object::Path(path) | Object::Move { from: path, .. } => Pattern::of(path).to_string(),
+        Object::Host { host, .. } => host.clone(),
+    };
+    let pattern = path.replace('\\', "\\\\").replace('"', "\\\"");
+    Remedy::Add {
+        list: format!("agents.{}.permissions", action.actor.agent),
+        lines: vec![format!("- {{path: \"{pattern}\", access: {access}}}")],
     }
 }
 

@@ -4,17 +4,37 @@
 use crate::cli::HookArgs;
 use remit_core::AbsPath;
 use remit_core::wire::{Answer, Request};
-use remit_hooks::door::{self, DEADLINE, Hook};
+use remit_hooks::door::{self, Hook, JUDGING, NOTING};
 use remit_hooks::socket::inside;
 use remit_hooks::{Asker, Files, Host, Reply, SocketAsker};
+use remit_sandbox::endings;
 use remit_session::environment::Environment;
 use remit_session::outside;
-use remit_session::workspace::Workspace;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// From the first moment on, a signal does not end a hook without an answer. `words` are those of the command line.
+pub(crate) fn prepare(words: &[OsString]) {
+    let word = |at| words.get(at).and_then(|word: &OsString| word.to_str()).unwrap_or_default();
+    if word(1) == "hook" {
+        outlive(word(2), word(3));
+    }
+}
+
+fn outlive(host: &str, event: &str) {
+    let event = host.parse::<Host>().ok().and_then(|host| host.dialect().event(event));
+    if event.is_none_or(|event| event.blocks()) {
+        endings::end_with(2, "remit was ended before it could judge this, so it is refused\n");
+    } else {
+        endings::end_with(0, "");
+    }
+}
 
 /// Answers on standard output and standard error; the exit code.
 pub(crate) fn run(args: &HookArgs, directory: Option<&Path>) -> u8 {
+    outlive(&args.host, &args.event);
     // A panic is answered by a denial; its own message would only garble the host's view.
     std::panic::set_hook(Box::new(|_| {}));
     let Ok(host) = args.host.parse::<Host>() else {
@@ -25,15 +45,26 @@ pub(crate) fn run(args: &HookArgs, directory: Option<&Path>) -> u8 {
             code: 2,
         });
     };
-    let (event, root, agent) = (args.event.clone(), args.root.clone(), args.agent.clone());
-    let directory = directory.map(Path::to_owned);
-    let reply = door::within(host, &args.event, DEADLINE, move || {
-        match Surroundings::find(root, directory.as_deref()) {
-            Ok(around) => around.answer(host, &event, agent),
-            Err(why) => door::fail(host, &event, &why),
-        }
+    let judge = move |around: &Surroundings, event: &str| around.answer(host, event);
+    let reply = within(JUDGING, host, args, directory, judge).or_else(|why| {
+        within(NOTING, host, args, directory, move |around, event| around.refuse(host, event, &why))
     });
-    write(&reply)
+    write(&reply.unwrap_or_else(|why| door::fail(host, &args.event, &why)))
+}
+
+/// Does a part of the work in the time that it has; an error if it takes longer.
+fn within(
+    budget: Duration,
+    host: Host,
+    args: &HookArgs,
+    directory: Option<&Path>,
+    work: impl FnOnce(&Surroundings, &str) -> Reply + Send + 'static,
+) -> Result<Reply, String> {
+    let (args, directory) = (args.clone(), directory.map(Path::to_owned));
+    door::within(budget, move || match Surroundings::find(&args, directory.as_deref()) {
+        Ok(around) => work(&around, &args.event),
+        Err(why) => door::fail(host, &args.event, &why),
+    })
 }
 
 fn write(reply: &Reply) -> u8 {
@@ -47,48 +78,47 @@ fn write(reply: &Reply) -> u8 {
 struct Surroundings {
     environment: Environment,
     root: AbsPath,
+    agent: Option<String>,
 }
 
 impl Surroundings {
-    fn find(root: Option<PathBuf>, directory: Option<&Path>) -> Result<Self, String> {
-        let environment = crate::read_environment(directory).map_err(|e| e.to_string())?;
-        // The root is what was registered, or what the host says; where the agent stands does not count.
-        let named = root.or_else(|| environment.get("CLAUDE_PROJECT_DIR").map(PathBuf::from));
+    fn find(args: &HookArgs, directory: Option<&Path>) -> Result<Self, String> {
+        let mut environment = crate::read_environment().map_err(|e| format!("the surroundings: {e}"))?;
+        // The root is what was registered, or what the host says; where the agent stands does not count, and may be
+        // gone.
+        let named = args.root.clone().or_else(|| environment.get("CLAUDE_PROJECT_DIR").map(PathBuf::from));
         let named =
             named.ok_or("the hook was registered without `--root`: run `remit hooks install` again")?;
-        let real = std::fs::canonicalize(&named)
-            .map_err(|e| format!("the workspace `{}` cannot be found: {e}", named.display()))?;
+        let lost = |e: std::io::Error| format!("the workspace `{}` cannot be found: {e}", named.display());
+        let real = crate::place(directory, &named).and_then(std::fs::canonicalize).map_err(lost)?;
         let root = AbsPath::try_from(real.as_path()).map_err(|e| e.to_string())?;
-        Ok(Self { environment, root })
+        environment.cwd = real;
+        Ok(Self { environment, root, agent: args.agent.clone() })
     }
 
-    fn answer(self, host: Host, event: &str, agent: Option<String>) -> Reply {
+    fn answer(&self, host: Host, event: &str) -> Reply {
         let home = self.environment.home().and_then(|h| AbsPath::try_from(h.as_path()).ok());
         let input = door::read_input(std::io::stdin().lock());
-        let hook = Hook { host, event, root: &self.root };
-        let files = Files { home };
-        if inside() {
-            door::serve(hook, input, &SocketAsker::default(), &files)
-        } else {
-            let asker = Outside { environment: &self.environment, root: &self.root, agent };
-            door::serve(hook, input, &asker, &files)
-        }
+        let files = Files { home, held: inside() };
+        door::serve(Hook { host, event, root: &self.root }, input, self.asker().as_ref(), &files)
+    }
+
+    /// The denial of what was not judged in time.
+    fn refuse(&self, host: Host, event: &str, why: &str) -> Reply {
+        door::unjudged(Hook { host, event, root: &self.root }, why, self.asker().as_ref())
+    }
+
+    fn asker(&self) -> Box<dyn Asker + '_> {
+        if inside() { Box::new(SocketAsker::default()) } else { Box::new(Outside(self)) }
     }
 }
 
 /// Asks the workspace itself.
-struct Outside<'a> {
-    environment: &'a Environment,
-    root: &'a AbsPath,
-    agent: Option<String>,
-}
+struct Outside<'a>(&'a Surroundings);
 
 impl Asker for Outside<'_> {
     fn ask(&self, request: &Request) -> Result<Answer, String> {
-        let workspace = Workspace::open(self.root.as_path(), self.environment).map_err(|e| e.to_string())?;
-        if workspace.root != *self.root {
-            return Err(format!("`{}` has no remit.yaml of its own", self.root));
-        }
-        outside::answer(&workspace, self.agent.as_deref(), request).map_err(|e| e.to_string())
+        let Surroundings { environment, root, agent } = self.0;
+        outside::answer(root, environment, agent.as_deref(), request).map_err(|e| e.to_string())
     }
 }

@@ -12,12 +12,22 @@ use serde_json::json;
 pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Result<Exit, Failure> {
     let workspace = Workspace::open(&environment.cwd, environment)?;
     let state = workspace.state_place()?;
-    let unread = |e: &dyn std::error::Error| Failure::because(Exit::Io, "the ledger cannot be checked", e);
+    let unread = |error: LedgerError| -> Result<Exit, Failure> {
+        if !error.is_tampering() {
+            return Err(Failure::because(Exit::Io, "the ledger cannot be checked", &error));
+        }
+        if args.json {
+            report::say_json(&json!({"version": 1, "intact": false, "first_bad": error.to_string()}))?;
+        } else {
+            report::say(&format!("{ERROR}damaged{ERROR:#}  {error}\n"))?;
+        }
+        Ok(Exit::No)
+    };
     let anchor = state.anchor();
     let key = match Keys::load_public(&state.keys()) {
         Ok(key) => key,
         Err(_) if !exists(&state.keys()) => None,
-        Err(error) => return Err(unread(&error)),
+        Err(error) => return unread(error),
     };
     let report = match verify(&state.ledger(), key.as_slice(), Some(&anchor)) {
         Ok(report) => report,
@@ -30,7 +40,7 @@ pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Result<Exit, 
                 format!("the ledger in `{}` is gone; its key or its anchor is still there", folder.display());
             return Err(Failure::new(Exit::No, message));
         }
-        Err(error) => return Err(unread(&error)),
+        Err(error) => return unread(error),
     };
     if args.json {
         report::say_json(&as_json(&report))?;

@@ -372,3 +372,33 @@ fn paths_are_taken_from_where_the_command_is_given_and_links_are_followed() -> R
     }
     Ok(())
 }
+
+#[test]
+fn a_temporary_sibling_that_was_there_before_is_nobodys() -> Result<()> {
+    let env = workspace()?;
+    env.write(
+        env.project().join("remit.yaml"),
+        "version: \"1.0\"\nagents:\n  default:\n    permissions:\n      - {path: notes.md, access: read-write}\n      - {path: src, access: read}\n",
+    )?;
+    env.write(env.project().join("notes.md"), "x")?;
+    for verb in ["write", "create", "delete"] {
+        assert_eq!(remit(&env, &["explain", "default", verb, "notes.md.tmp"])?.code, 0, "{verb}");
+    }
+    env.write(env.project().join("notes.md.tmp"), "not the session's")?;
+    for verb in ["write", "create", "delete"] {
+        let outcome = remit(&env, &["explain", "default", verb, "notes.md.tmp"])?.ended(1)?;
+        assert!(outcome.stdout.contains("only by the session that made it"), "{}", outcome.stdout);
+        // The kernel says the same.
+        let script = match verb {
+            "delete" => "rm -f notes.md.tmp",
+            _ => "echo y >notes.md.tmp",
+        };
+        assert_ne!(remit(&env, &["run", "--", "sh", "-c", script])?.code, 0, "{verb}");
+    }
+    assert_eq!(remit(&env, &["explain", "default", "rename", "notes.md.tmp:notes.md"])?.code, 1);
+    assert_eq!(remit(&env, &["explain", "default", "rename", "notes.md:notes.md.tmp"])?.code, 1);
+    assert_eq!(remit(&env, &["explain", "default", "rename", "notes.md:notes.md.old"])?.code, 0);
+    assert_eq!(remit(&env, &["explain", "default", "rename", "notes.md.new:notes.md"])?.code, 0);
+    assert_eq!(remit(&env, &["explain", "default", "write", "notes.md"])?.code, 0);
+    Ok(())
+}

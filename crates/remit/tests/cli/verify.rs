@@ -138,3 +138,113 @@ fn a_damaged_ledger_is_not_shown_as_if_it_were_whole() -> Result<()> {
     assert!(outcome.stderr.contains("remit verify"), "{}", outcome.stderr);
     Ok(())
 }
+
+#[test]
+fn what_is_put_in_the_place_of_a_file_is_named_and_holds_nobody_up() -> Result<()> {
+    let (env, segment) = recorded()?;
+    let ledger = segment.parent().context("a ledger")?.to_owned();
+    let state = ledger.parent().context("a state folder")?.to_owned();
+    let files = [
+        segment.clone(),
+        ledger.join("head"),
+        ledger.join("id"),
+        ledger.join("checkpoints.jsonl"),
+        state.join("anchor.json"),
+        state.join("keys/ledger.pub"),
+        state.join("keys/ledger.key"),
+    ];
+    for file in &files {
+        let kept = file.with_extension("kept");
+        std::fs::rename(file, &kept)?;
+        for what in ["mkfifo", "mkdir", "ln -s /dev/zero", &format!("ln -s '{}'", kept.display())] {
+            let put = std::process::Command::new("sh")
+                .args(["-c", &format!("{what} \"$0\"")])
+                .arg(file)
+                .status()?;
+            assert!(put.success(), "{what}");
+            let name = file.file_name().context("a name")?.to_string_lossy().into_owned();
+            let outcome = remit(&env, &["verify"])?;
+            assert_eq!(outcome.code, 1, "{what} {name}: {}{}", outcome.stdout, outcome.stderr);
+            assert!(outcome.stdout.contains(&name), "{what} {name}: {}", outcome.stdout);
+            let outcome = remit(&env, &["verify", "--json"])?.ended(1)?;
+            assert_eq!(serde_json::from_slice::<Value>(&outcome.raw)?["intact"], false, "{what} {name}");
+            // Whatever these answer, they answer.
+            remit(&env, &["log"])?;
+            remit(&env, &["run", "--", "true"])?;
+            if what == "mkdir" { std::fs::remove_dir(file)? } else { std::fs::remove_file(file)? }
+        }
+        std::fs::rename(&kept, file)?;
+    }
+    assert_eq!(remit(&env, &["verify"])?.code, 0);
+    for file in ["listings", "placeholders.json", "placeholders.lock", "placeholders.new"] {
+        let at = state.join(file);
+        if at.exists() {
+            std::fs::remove_file(&at)?;
+        }
+        assert!(std::process::Command::new("mkfifo").arg(&at).status()?.success());
+        remit(&env, &["run", "--", "true"])?;
+        if at.exists() {
+            std::fs::remove_file(&at)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_id_or_a_key_that_is_gone_or_changed_is_named() -> Result<()> {
+    let (env, segment) = recorded()?;
+    let ledger = segment.parent().context("a ledger")?.to_owned();
+    let keys = ledger.parent().context("a state folder")?.join("keys");
+    let mut all = String::new();
+    for (file, new) in [
+        (ledger.join("id"), None),
+        (ledger.join("id"), Some(format!("{}\n", "0".repeat(64)))),
+        (ledger.join("id"), Some("nonsense".to_owned())),
+        (keys.join("ledger.pub"), None),
+        (keys.join("ledger.pub"), Some("nonsense\n".to_owned())),
+        (keys.join("ledger.pub"), Some("\u{fffd}\n".to_owned())),
+        (keys.join("ledger.key"), Some("x".repeat(32))),
+        (keys.join("ledger.key"), Some("short".to_owned())),
+    ] {
+        let before = std::fs::read(&file)?;
+        let permissions = std::fs::metadata(&file)?.permissions();
+        match &new {
+            Some(text) => std::fs::write(&file, text)?,
+            None => std::fs::remove_file(&file)?,
+        }
+        let outcome = remit(&env, &["verify"])?;
+        let name = file.file_name().context("a name")?.to_string_lossy();
+        assert_eq!(outcome.code, 1, "{name} {new:?}: {}{}", outcome.stdout, outcome.stderr);
+        // Without the public key, each signature is somebody's whose name differs from run to run.
+        let somebody = outcome.stdout.contains("which is not one of this ledger's");
+        assert_eq!(somebody, name == "ledger.pub" && new.is_none(), "{}", outcome.stdout);
+        if !somebody {
+            all.push_str(&format!("-- {name}\n{}", outcome.stdout));
+        }
+        std::fs::write(&file, &before)?;
+        std::fs::set_permissions(&file, permissions)?;
+    }
+    insta::assert_snapshot!(steady(&all), @"
+    -- id
+    damaged  `[STATE]/project-[HASH]/ledger` has no readable `id`: it is not a ledger, or its id was removed (each line of `checkpoints.jsonl` names it as `ledger`)
+    -- id
+    damaged  0 records in one chain, 0 signed checkpoints hold
+      first bad record: segment 1: record 1, byte [AT] of its segment: it follows another record than the one before it
+      the anchor: it is a checkpoint of another ledger
+      checkpoint line 1: it is a checkpoint of another ledger
+    -- id
+    damaged  `[STATE]/project-[HASH]/ledger` has no readable `id`: it is not a ledger, or its id was removed (each line of `checkpoints.jsonl` names it as `ledger`)
+    -- ledger.pub
+    damaged  the key `[STATE]/project-[HASH]/keys/ledger.pub` is not a public key of 64 hex digits
+    -- ledger.pub
+    damaged  the key `[STATE]/project-[HASH]/keys/ledger.pub` is not a public key of 64 hex digits
+    -- ledger.key
+    damaged  the key `[STATE]/project-[HASH]/keys/ledger.key` does not fit `ledger.pub`: one of the two was changed
+    -- ledger.key
+    damaged  the key `[STATE]/project-[HASH]/keys/ledger.key` is not a seed of 32 bytes
+    ");
+    // A copy without the secret key is checked like any other.
+    std::fs::remove_file(keys.join("ledger.key"))?;
+    assert_eq!(remit(&env, &["verify"])?.code, 0);
+    Ok(())
+}

@@ -68,3 +68,25 @@ fn a_hook_inside_asks_its_own_session_and_is_known_by_the_kernel() -> Result<()>
         Ok(())
     })
 }
+
+#[test]
+fn a_hook_inside_that_cannot_judge_has_its_session_write_that_down() -> Result<()> {
+    each_user(POLICY, |env| {
+        let root = env.project().display().to_string();
+        let hook = ["/run/remit/session/remit", "hook", "claude", "PreToolUse", "--root", &root];
+        let mut command = env.remit([&["run", "--"], &hook[..]].concat())?;
+        let broken =
+            br#"{"hook_event_name":"PreToolUse","tool_name":"Write","tool_use_id":"t3","cwd":"relative"}"#;
+        let outcome = env.feed(&mut command, broken)?.ended(2)?;
+        assert!(!outcome.stderr.contains("not recorded"), "{}", outcome.stderr);
+        let log = remit(env, &["log", "--json", "--call", "t3"])?.ended(0)?;
+        let record = serde_json::from_slice::<Value>(&log.raw)?["record"].clone();
+        for (key, value) in
+            [("effect", "deny"), ("assurance", "kernel"), ("agent", "default"), ("tool", "Write")]
+        {
+            assert_eq!(record[key], value, "{key}: {record}");
+        }
+        assert!(record["why"].as_str().is_some_and(|why| why.contains("relative")), "{record}");
+        Ok(())
+    })
+}

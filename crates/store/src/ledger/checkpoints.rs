@@ -5,7 +5,7 @@ use super::{Keys, Ledger, LedgerError};
 use crate::atomic;
 use remit_ledger::head::FARTHEST;
 use remit_ledger::{Checkpoint, CheckpointError, Hash, Seal, Time, Unsigned};
-use rustix::fs::{FlockOperation, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Read as _;
@@ -153,10 +153,9 @@ fn write_anchor(path: &Path, checkpoint: &Checkpoint) -> Result<(), LedgerError>
 /// Reads an anchor's file. Fails only if the operating system does.
 pub fn read_anchor(path: &Path) -> Result<Anchor, LedgerError> {
     let shown = path.display().to_string();
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Anchor::Missing),
-        Err(error) => return Err(LedgerError::io("open", shown)(error)),
+    let opened = atomic::open_file(rustix::fs::CWD, path, OFlags::RDONLY, Mode::empty());
+    let Some(file) = opened.map_err(LedgerError::io("open", shown.clone()))? else {
+        return Ok(Anchor::Missing);
     };
     let mut line = Vec::new();
     file.take(TAIL).read_to_end(&mut line).map_err(LedgerError::io("read", shown))?;

@@ -1,5 +1,6 @@
 //! What can go wrong with the ledger's files.
 
+use crate::atomic::NotAFile;
 use remit_ledger::{CheckpointError, RecordError};
 use std::io;
 use std::path::PathBuf;
@@ -17,6 +18,9 @@ pub enum LedgerError {
         /// What the operating system says.
         source: io::Error,
     },
+    /// What stands in the place of a file is no file.
+    #[error("`{0}` of the ledger is no file but a link, a folder or a pipe: somebody put it there")]
+    NotAFile(String),
     /// Only a part of the line was written: the disk is full, or a limit was reached. The record does not count;
     /// the next append closes the part off.
     #[error("only {wrote} of {of} bytes could be written to `{file}` of the ledger; is the disk full?")]
@@ -81,6 +85,14 @@ impl LedgerError {
         file: impl Into<String>,
     ) -> impl FnOnce(E) -> Self {
         // The name is made only when it is told: this stands on the path of every append.
-        move |source| Self::Io { doing, file: file.into(), source: source.into() }
+        move |source| match source.into() {
+            source if NotAFile::is(&source) => Self::NotAFile(file.into()),
+            source => Self::Io { doing, file: file.into(), source },
+        }
+    }
+
+    /// Whether no writer leaves this behind: somebody changed the files.
+    pub fn is_tampering(&self) -> bool {
+        matches!(self, Self::NotAFile(_) | Self::NoId(_) | Self::Key { .. })
     }
 }

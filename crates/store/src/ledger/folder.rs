@@ -81,12 +81,7 @@ impl Folder {
 
     /// Opens a file of the folder; `None` if it is not there.
     pub(super) fn open_file(&self, name: &str, flags: OFlags) -> Result<Option<File>, LedgerError> {
-        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::openat(&self.0, name, flags, PRIVATE) {
-            Ok(fd) => Ok(Some(File::from(fd))),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(LedgerError::io("open", name)(error)),
-        }
+        atomic::open_file(&self.0, name, flags, PRIVATE).map_err(LedgerError::io("open", name))
     }
 
     /// Opens a file that is created if it is not there.

@@ -7,7 +7,6 @@ use crate::atomic;
 use remit_ledger::{Signer, Verifying};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -53,12 +52,27 @@ impl Keys {
         Ok(Self { signer })
     }
 
-    /// The public key in a folder, without the secret; `None` if there is none, or no folder.
+    /// The public key in a folder; `None` if there is none, or no folder. Fails if the secret one is there, can be
+    /// read, and is another key's.
     pub fn load_public(dir: &Path) -> Result<Option<Verifying>, LedgerError> {
-        match atomic::open_folder(dir) {
-            Ok(folder) => Place { dir, folder }.public(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(LedgerError::io("open", dir.display().to_string())(error)),
+        let folder = match atomic::open_folder(dir) {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(LedgerError::io("open", dir.display().to_string())(error)),
+        };
+        let place = Place { dir, folder };
+        let public = place.public()?;
+        let seed = match place.open_file(SEED) {
+            Ok(file) => file.map(|file| place.bytes(file)).transpose()?,
+            // A copy that somebody else checks.
+            Err(LedgerError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => None,
+            Err(error) => return Err(error),
+        };
+        match (seed, public) {
+            (Some(seed), Some(public)) if Signer::from_seed(&seed).verifying() != public => {
+                Err(place.fault(SEED, "does not fit `ledger.pub`: one of the two was changed"))
+            }
+            (_, public) => Ok(public),
         }
     }
 
@@ -92,16 +106,12 @@ impl<'a> Place<'a> {
     }
 
     fn open_file(&self, name: &str) -> Result<Option<File>, LedgerError> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
-            Ok(fd) => Ok(Some(File::from(fd))),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(LedgerError::io("open", name)(error)),
-        }
+        atomic::open_file(&self.folder, name, OFlags::RDONLY, Mode::empty())
+            .map_err(LedgerError::io("open", self.file(name).display().to_string()))
     }
 
     fn seed(&self) -> Result<Option<[u8; 32]>, LedgerError> {
-        let Some(mut file) = self.open_file(SEED)? else { return Ok(None) };
+        let Some(file) = self.open_file(SEED)? else { return Ok(None) };
         let stat = rustix::fs::fstat(&file).map_err(LedgerError::io("look at", SEED))?;
         if stat.st_uid != rustix::process::geteuid().as_raw() {
             return Err(self.fault(SEED, "belongs to somebody else"));
@@ -112,19 +122,26 @@ impl<'a> Place<'a> {
                 "can be read or written by others; `chmod 600` it, or remove it if others may have it",
             ));
         }
-        let mut seed = [0; 32];
-        let whole = file.read_exact(&mut seed).is_ok();
-        if !whole || stat.st_size != 32 {
-            return Err(self.fault(SEED, "is not a seed of 32 bytes"));
-        }
-        Ok(Some(seed))
+        self.bytes(file).map(Some)
+    }
+
+    /// What the secret key's file holds.
+    fn bytes(&self, file: File) -> Result<[u8; 32], LedgerError> {
+        let mut seed = Vec::new();
+        file.take(33).read_to_end(&mut seed).map_err(LedgerError::io("read", SEED))?;
+        seed.try_into().map_err(|_| self.fault(SEED, "is not a seed of 32 bytes"))
     }
 
     fn public(&self) -> Result<Option<Verifying>, LedgerError> {
         let Some(file) = self.open_file(PUBLIC)? else { return Ok(None) };
-        let mut text = String::new();
-        file.take(66).read_to_string(&mut text).map_err(LedgerError::io("read", PUBLIC))?;
-        match text.strip_suffix('\n').and_then(Verifying::from_hex) {
+        let mut text = Vec::new();
+        file.take(66).read_to_end(&mut text).map_err(LedgerError::io("read", PUBLIC))?;
+        match String::from_utf8(text)
+            .ok()
+            .as_deref()
+            .and_then(|text| text.strip_suffix('\n'))
+            .and_then(Verifying::from_hex)
+        {
             Some(key) => Ok(Some(key)),
             None => Err(self.fault(PUBLIC, "is not a public key of 64 hex digits")),
         }
@@ -170,6 +187,7 @@ mod tests {
         Keys::load_or_create(other.path()).unwrap();
         std::fs::copy(other.path().join(PUBLIC), dir.path().join(PUBLIC)).unwrap();
         assert!(matches!(Keys::load_or_create(dir.path()), Err(LedgerError::Key { .. })));
+        assert!(matches!(Keys::load_public(dir.path()), Err(LedgerError::Key { .. })));
     }
 
     #[test]
@@ -181,6 +199,6 @@ mod tests {
         assert!(matches!(Keys::load_or_create(dir.path()), Err(LedgerError::Key { .. })));
         std::fs::remove_file(&seed).unwrap();
         std::os::unix::fs::symlink("/dev/zero", &seed).unwrap();
-        assert!(matches!(Keys::load_or_create(dir.path()), Err(LedgerError::Io { .. })));
+        assert!(matches!(Keys::load_or_create(dir.path()), Err(LedgerError::NotAFile(_))));
     }
 }

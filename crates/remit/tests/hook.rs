@@ -1,0 +1,210 @@
+//! `remit hook` under bad conditions: it answers 0 or 2, says no where it cannot judge, and leaves a record.
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the tests look at files and processes")]
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::process::{Command, Stdio};
+use test_support::TestEnv;
+use test_support::env::Outcome;
+
+const POLICY: &str = r#"version: "1.0"
+agents:
+  claude:
+    cli: claude
+    permissions:
+      - {path: ".", access: all}
+      - {path: "out/**", access: read}
+"#;
+
+fn workspace() -> Result<TestEnv> {
+    let env = TestEnv::new()?.with_remit(env!("CARGO_BIN_EXE_remit"));
+    env.repo()?.write("remit.yaml", POLICY)?;
+    std::fs::create_dir_all(env.project().join("out"))?;
+    Ok(env)
+}
+
+fn payload(env: &TestEnv, tool: &str, id: &str, input: Value) -> String {
+    json!({
+        "hook_event_name": "PreToolUse", "session_id": "theirs", "cwd": env.project(), "tool_name": tool,
+        "tool_use_id": id, "tool_input": input,
+    })
+    .to_string()
+}
+
+fn hook(env: &TestEnv, input: &[u8]) -> Result<Outcome> {
+    let root = env.project().display().to_string();
+    env.feed(&mut env.remit(["hook", "claude", "PreToolUse", "--root", &root, "--agent", "claude"])?, input)
+}
+
+fn bash(env: &TestEnv, command: &str) -> Result<Outcome> {
+    hook(env, payload(env, "Bash", "t1", json!({"command": command})).as_bytes())
+}
+
+fn records(env: &TestEnv, more: &[&str]) -> Result<Vec<Value>> {
+    let log = env.run(&mut env.remit([&["log", "--json"], more].concat())?)?.ended(0)?;
+    let text = String::from_utf8(log.raw)?;
+    text.lines().map(|line| Ok(serde_json::from_str::<Value>(line)?["record"].clone())).collect()
+}
+
+#[test]
+fn a_command_is_judged_where_it_will_run() -> Result<()> {
+    let env = workspace()?;
+    for allowed in [
+        "[ -d /no/such ] && cd /no/such; echo > src/f",
+        "cd out && ls; cd ..; echo > f",
+        "cd /no/such 2>/dev/null; echo > f",
+        "cd out || exit; cd /no/such || exit; echo > f",
+        "f() { echo > out/f; }; echo",
+        "touch -c out/nosuch",
+        &format!("touch out/{}", "n".repeat(300)),
+        "cat <<'E'\n$(echo > out/f)\nE",
+    ] {
+        assert_eq!(bash(&env, allowed)?.code, 0, "{allowed}");
+    }
+    for refused in [
+        "cd /no/such 2>/dev/null; echo > out/f",
+        "cd /no/such || cd out; echo > f",
+        "false && cd src; echo > out/f",
+        "true || cd src; echo > out/f",
+        "if false; then cd src; fi; echo > out/f",
+        "test $x && cd out; echo > f",
+        "f() { echo > out/f; }; f",
+        "cat <<E\n$(echo > remit.yaml)\nE",
+    ] {
+        assert_eq!(bash(&env, refused)?.code, 2, "{refused}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_refusal_has_a_record_before_it() -> Result<()> {
+    let env = workspace()?;
+    let good = env.project().join("remit.yaml");
+    let broken = [
+        payload(&env, "Write", "t1", json!({"file_path": 7})),
+        payload(&env, "Write", "t2", json!({"file_path": "a\u{0}b"})),
+        "{not json".to_owned(),
+        String::new(),
+    ];
+    for (n, input) in broken.iter().enumerate() {
+        let refused = hook(&env, input.as_bytes())?.ended(2)?;
+        assert!(!refused.stderr.contains("not recorded"), "{}", refused.stderr);
+        assert_eq!(records(&env, &["--effect", "deny"])?.len(), n + 1, "{input}");
+    }
+    let found = records(&env, &["--call", "t1"])?;
+    for (key, value) in [
+        ("event", "call"),
+        ("effect", "deny"),
+        ("agent", "claude"),
+        ("assurance", "claimed"),
+        ("session", "theirs"),
+        ("host", "claude"),
+        ("tool", "Write"),
+        ("door", "hook"),
+        ("why", "the input of `Write` has a `file_path` that is not a string"),
+    ] {
+        assert_eq!(found[0][key], value, "{key}: {found:?}");
+    }
+    // A policy that cannot be read refuses, and that too is recorded.
+    env.write(&good, "agents: [")?;
+    let refused = hook(&env, payload(&env, "Write", "t9", json!({"file_path": "a"})).as_bytes())?.ended(2)?;
+    assert!(!refused.stderr.contains("not recorded"), "{}", refused.stderr);
+    env.write(&good, POLICY)?;
+    let found = records(&env, &["--call", "t9"])?;
+    assert!(found[0]["why"].as_str().context("why")?.contains("remit.yaml"), "{found:?}");
+    assert_eq!(env.run(&mut env.remit(["verify"])?)?.code, 0);
+    Ok(())
+}
+
+#[test]
+fn a_folder_that_is_no_workspace_gets_no_state() -> Result<()> {
+    let env = TestEnv::new()?.with_remit(env!("CARGO_BIN_EXE_remit"));
+    let refused = hook(&env, b"{")?.ended(2)?;
+    assert!(refused.stderr.contains("it is not recorded: `"), "{}", refused.stderr);
+    assert_eq!(std::fs::read_dir(env.state()).map_or(0, Iterator::count), 0);
+    Ok(())
+}
+
+/// A shell that does something first, and then becomes the hook.
+fn after(env: &TestEnv, first: &str, event: &str) -> Result<Command> {
+    let mut shell = env.command("/bin/sh")?;
+    let root = env.project().display().to_string();
+    let exe = env!("CARGO_BIN_EXE_remit");
+    shell.args(["-c", &format!("{first}; exec {exe} hook claude {event} --root '{root}' --agent claude")]);
+    Ok(shell)
+}
+
+#[test]
+fn no_limit_and_no_signal_makes_it_end_otherwise_than_with_its_answer() -> Result<()> {
+    let env = workspace()?;
+    let input = payload(&env, "Write", "t1", json!({"file_path": "a"}));
+    for limit in ["-f 0", "-S -t 1", "-n 4", "-c 0", "-s 64"] {
+        let outcome =
+            env.feed(&mut after(&env, &format!("ulimit {limit}"), "PreToolUse")?, input.as_bytes())?;
+        assert!(matches!(outcome.code, 0 | 2), "{limit}: {} {}", outcome.code, outcome.stderr);
+        assert_eq!(outcome.code, if limit == "-f 0" { 2 } else { outcome.code }, "{limit}");
+    }
+    for (event, code) in [("PreToolUse", 2), ("Tomorrow", 2), ("Stop", 0)] {
+        for signal in ["HUP", "INT", "QUIT", "TERM", "ALRM", "USR1", "XCPU", "SEGV", "ABRT", "SYS", "RTMIN"] {
+            let mut child = after(&env, ":", event)?
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()?;
+            let pid = child.id().to_string();
+            let caught = || -> Result<bool> {
+                let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+                let mask =
+                    status.lines().find_map(|line| line.strip_prefix("SigCgt:\t")).context("a mask")?;
+                Ok(status.contains("Name:\tremit") && u64::from_str_radix(mask, 16)? & 1 << 14 != 0)
+            };
+            while !caught()? {
+                std::thread::yield_now();
+            }
+            assert!(Command::new("kill").args([&format!("-{signal}"), &pid]).status()?.success());
+            assert_eq!(child.wait()?.code(), Some(code), "{event} {signal}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_limit_on_files_is_the_programs_own_and_ends_no_session() -> Result<()> {
+    let env = workspace()?;
+    env.write(env.project().join("remit.yaml"), POLICY.replace("  claude:\n    cli: claude", "  default:"))?;
+    let exe = env!("CARGO_BIN_EXE_remit");
+    // The program of a session meets its limit as any other: it is ended by a signal.
+    let script = format!("ulimit -f 64; exec {exe} run -- sh -c 'head -c 100000 /dev/zero >big; echo $?'");
+    let outcome = env.run(env.command("/bin/sh")?.args(["-c", &script]))?.ended(0)?;
+    assert!(outcome.stdout.contains("153"), "{}", outcome.stdout);
+    Ok(())
+}
+
+#[test]
+fn where_the_process_stands_does_not_matter_where_it_is_not_asked() -> Result<()> {
+    let env = workspace()?;
+    let gone = env.tmp().join("gone");
+    let from_nowhere = |args: &str| -> Result<Command> {
+        std::fs::create_dir_all(&gone)?;
+        let mut shell = env.command("/bin/sh")?;
+        let exe = env!("CARGO_BIN_EXE_remit");
+        shell.args(["-c", &format!("cd '{0}' && rmdir '{0}' && exec {exe} {args}", gone.display())]);
+        Ok(shell)
+    };
+    let root = env.project().display().to_string();
+    let input = payload(&env, "Write", "t1", json!({"file_path": "a"}));
+    for named in [format!("--root '{root}'"), format!("--root . -C '{root}'")] {
+        let mut command = from_nowhere(&format!("hook claude PreToolUse {named}"))?;
+        let outcome = env.feed(&mut command, input.as_bytes())?;
+        assert_eq!(outcome.code, 0, "{named}: {}", outcome.stderr);
+    }
+    let mut lost = from_nowhere("hook claude PreToolUse --root .")?;
+    let outcome = env.feed(&mut lost, input.as_bytes())?.ended(2)?;
+    assert!(outcome.stderr.contains("the workspace `.` cannot be found"), "{}", outcome.stderr);
+    assert_eq!(env.run(&mut from_nowhere(&format!("-C '{root}' check"))?)?.code, 0);
+    assert_eq!(env.run(&mut from_nowhere("man")?)?.code, 0);
+    let outcome = env.run(&mut from_nowhere("check")?)?;
+    assert_eq!(outcome.code, 4, "{}", outcome.stderr);
+    Ok(())
+}
