@@ -51,12 +51,12 @@ pub fn hook_input(bytes: &[u8]) {
     let (event, input) = bytes.split_at(line);
     let input = input.strip_prefix(b"\n").unwrap_or_default();
     let event = String::from_utf8_lossy(event);
-    let (root, files) = (path("/w"), Plain(path("/home/p")));
+    let files = Plain(path("/home/p"));
     for host in Host::ALL {
         let dialect = host.dialect();
         let blocks = dialect.event(&event).is_some_and(Event::blocks);
         for effect in [Effect::Deny, Effect::Ask, Effect::Allow] {
-            let hook = Hook { host, event: &event, root: &root };
+            let hook = Hook { host, event: &event };
             let reply = serve(hook, Ok(input.to_vec()), &Always(effect), &files);
             assert!(matches!(reply.code, 0 | 2), "exit code {}", reply.code);
             assert!(reply.stdout.is_empty() || serde_json::from_slice::<Value>(&reply.stdout).is_ok());

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 pub const NAME: &str = "remit.yaml";
 /// The name under which MassGen's policies are known; taken where it stands alone.
 pub const OTHER_NAME: &str = "massgen-permissions.yaml";
-/// Names that people may try.
+/// Names that people may try. One of them stops every run in its folder and below: whoever wrote it takes it for the
+/// policy.
 const WRONG: [&str; 3] = ["remit.yml", "remit.json", "massgen-permissions.yml"];
 
 /// A policy file that was found and read.
@@ -35,9 +36,14 @@ pub enum FindError {
     /// Both names in one folder: which one counts would be a guess.
     #[error("`{}` holds both `{NAME}` and `{OTHER_NAME}`", .0.display())]
     Both(PathBuf),
-    /// A file whose name is nearly right, and none whose name is right.
-    #[error("`{}` is not read: a policy is called `{NAME}`", .0.display())]
-    WrongName(PathBuf),
+    /// A file whose name is nearly right, beside one whose name is right or not.
+    #[error("`{}` is not read: a policy is called `{NAME}`", file.display())]
+    WrongName {
+        /// The file.
+        file: PathBuf,
+        /// Whether one whose name is right stands beside it.
+        beside: bool,
+    },
     /// It is a symbolic link: whoever may write its target could change the policy.
     #[error("`{}` is a symbolic link to `{}`", .file.display(), .target.display())]
     Link {
@@ -84,10 +90,13 @@ impl FindError {
         Some(match self {
             FindError::Missing(_) => "`remit init` writes one".to_owned(),
             FindError::Both(_) => format!("move what you need to `{NAME}` and remove `{OTHER_NAME}`"),
-            FindError::WrongName(file) => {
+            FindError::WrongName { file, beside } => {
                 let name = file.file_name().unwrap_or_default().to_string_lossy();
                 let right = if name.starts_with("remit") { NAME } else { OTHER_NAME };
-                format!("`mv {name} {right}`")
+                match beside {
+                    true => format!("move what you need to `{NAME}` and remove `{name}`"),
+                    false => format!("`mv {name} {right}`"),
+                }
             }
             FindError::Link { .. } => {
                 "put the file itself there: what it points to is not protected".to_owned()
@@ -110,21 +119,14 @@ impl FindError {
 pub fn find(start: &Path) -> Result<Found, FindError> {
     let start = fs::canonicalize(start).map_err(|source| unreadable(start, source))?;
     for folder in start.ancestors() {
+        wrong_name(folder)?;
         let right = look(&folder.join(NAME))?;
         let other = look(&folder.join(OTHER_NAME))?;
         let (file, seen) = match (right, other) {
             (Some(_), Some(_)) => return Err(FindError::Both(folder.to_owned())),
             (Some(seen), None) => (NAME, seen),
             (None, Some(seen)) => (OTHER_NAME, seen),
-            (None, None) => {
-                for wrong in WRONG {
-                    let wrong = folder.join(wrong);
-                    if look(&wrong)?.is_some() {
-                        return Err(FindError::WrongName(wrong));
-                    }
-                }
-                continue;
-            }
+            (None, None) => continue,
         };
         let text = read(&folder.join(file), &seen)?;
         let workspace = AbsPath::try_from(folder)
@@ -132,6 +134,32 @@ pub fn find(start: &Path) -> Result<Found, FindError> {
         return Ok(Found { workspace, file, text });
     }
     Err(FindError::Missing(start))
+}
+
+/// Fails if a name that is nearly that of a policy stands in a folder, whatever else does.
+///
+/// # Errors
+/// [`FindError::WrongName`]; a folder that may not be looked into.
+pub fn wrong_name(folder: &Path) -> Result<(), FindError> {
+    for wrong in WRONG {
+        let file = folder.join(wrong);
+        if look(&file)?.is_some() {
+            let beside = look(&folder.join(NAME))?.or(look(&folder.join(OTHER_NAME))?).is_some();
+            return Err(FindError::WrongName { file, beside });
+        }
+    }
+    Ok(())
+}
+
+/// The folder of the policy that [`find`] would take, whether it can be read or not; none if there is no such name up
+/// to the root.
+pub fn nearest(start: &Path) -> Option<PathBuf> {
+    let start = fs::canonicalize(start).ok()?;
+    let named = |folder: &&Path| {
+        let mut names = [NAME, OTHER_NAME].into_iter().chain(WRONG);
+        names.any(|name| fs::symlink_metadata(folder.join(name)).is_ok())
+    };
+    start.ancestors().find(named).map(Path::to_owned)
 }
 
 fn unreadable(file: &Path, source: io::Error) -> FindError {
@@ -261,8 +289,28 @@ mod tests {
     fn a_name_that_is_nearly_right_stops_the_walk() {
         let (_temp, path) = folder(&[("remit.yaml", "outer"), ("a/remit.yml", "")]);
         let error = find(&path.join("a")).unwrap_err();
-        assert!(matches!(error, FindError::WrongName(_)), "{error}");
+        assert!(matches!(error, FindError::WrongName { .. }), "{error}");
         assert_eq!(error.hint().unwrap(), "`mv remit.yml remit.yaml`");
+        for wrong in WRONG {
+            let (_temp, path) = folder(&[("remit.yaml", "right"), (wrong, ""), ("a/x", "")]);
+            for start in [path.clone(), path.join("a")] {
+                let error = find(&start).unwrap_err();
+                assert!(matches!(error, FindError::WrongName { beside: true, .. }), "{error}");
+                let hint = error.hint().unwrap();
+                assert!(hint.ends_with(&format!("remove `{wrong}`")), "{hint}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_folder_with_such_a_name_is_known_whatever_stands_there() {
+        let (_temp, path) =
+            folder(&[("a/remit.yml", ""), ("a/b/c/x", ""), ("d/remit.yaml", "{"), ("e/x", "")]);
+        assert_eq!(nearest(&path.join("a/b/c")), Some(path.join("a")));
+        assert_eq!(nearest(&path.join("d")), Some(path.join("d")));
+        symlink("nowhere", path.join("a/b/remit.yaml")).unwrap();
+        assert_eq!(nearest(&path.join("a/b/c")), Some(path.join("a/b")));
+        assert_eq!(nearest(&path.join("e")), None);
     }
 
     #[test]

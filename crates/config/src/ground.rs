@@ -1,6 +1,6 @@
 //! What only the disk can tell of a policy: which of its paths exist, and what they are.
 
-use crate::finding::{Findings, shown};
+use crate::finding::{Findings, shown, visible};
 use crate::patterns::{Spoken, spoken};
 use remit_core::{AbsPath, Diagnostic, Place, Severity};
 use remit_policy::source::{At, Root};
@@ -36,17 +36,43 @@ pub fn ground(source: &PolicySource, workspace: &Path, home: &Path) -> Vec<Diagn
         }
     }
     // A role's rule matches nothing only if it does so for each of its agents.
-    let mut exists: BTreeMap<&Place, (&str, bool)> = BTreeMap::new();
+    let mut missing: BTreeMap<&Place, Missing<'_>> = BTreeMap::new();
     for one in all.iter().filter(|one| one.rule.is_some() && !unclear.contains(&one.text.place)) {
         let Some(path) = one.pattern().and_then(|pattern| pattern.literal().cloned()) else { continue };
-        let (_, seen) = exists.entry(&one.text.place).or_insert((&one.text.value, false));
-        *seen |= look(&path) != Seen::Nothing;
+        let missing = missing.entry(&one.text.place).or_default();
+        missing.text = &one.text.value;
+        missing.seen |= look(&path) != Seen::Nothing;
+        missing.looked_in.insert(one.anchor.base.clone());
     }
-    for (place, (text, _)) in exists.into_iter().filter(|(_, (_, seen))| !seen) {
-        let message = format!("{} does not exist yet", shown(text));
+    for (place, missing) in missing.into_iter().filter(|(_, missing)| !missing.seen) {
+        let message = format!("{} does not exist yet{}", shown(missing.text), missing.place(&world));
         found.push(Diagnostic::new(Severity::Note, "matches-nothing", place.clone(), message));
     }
     found.into_list()
+}
+
+/// A rule on one path, and what was looked for.
+#[derive(Default)]
+struct Missing<'s> {
+    text: &'s str,
+    seen: bool,
+    looked_in: BTreeSet<AbsPath>,
+}
+
+impl Missing<'_> {
+    /// Where it was looked for, unless that is plain: at the root, at home, in the workspace.
+    fn place(&self, world: &World) -> String {
+        if self.text.starts_with(['/', '~']) || self.looked_in.iter().all(|folder| *folder == world.workspace)
+        {
+            return String::new();
+        }
+        let below = |folder: &AbsPath| match world.workspace.strip(folder) {
+            Some(b"") => shown("."),
+            Some(rest) => format!("`{}`", visible(rest)),
+            None => shown(&folder.to_string()),
+        };
+        format!(" in {}", self.looked_in.iter().map(below).collect::<Vec<_>>().join(" or "))
+    }
 }
 
 /// The errors of [`ground`], and those of compiling the policy.
@@ -274,7 +300,10 @@ mod tests {
     fn a_rule_of_a_role_matches_nothing_only_if_it_does_for_all_its_agents() {
         let (_temp, path) = folder(&["a/src/", "b/"]);
         let text = "version: \"1.0\"\nroles: {r: {permissions: {src: read, gone: read}}, s: {extends: r}}\nagents: {a: {base_workspace: a, roles: r}, b: {base_workspace: b, roles: s}}\n";
-        assert_eq!(said(text, &path), ["remit.yaml:2:38 matches-nothing: `gone` does not exist yet"]);
+        assert_eq!(
+            said(text, &path),
+            ["remit.yaml:2:38 matches-nothing: `gone` does not exist yet in `a` or `b`"]
+        );
     }
 
     #[test]

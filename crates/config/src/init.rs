@@ -162,7 +162,7 @@ const MORE: &str = r#"# To narrow an agent, write narrower rules:
 "#;
 
 fn tests(facts: &Facts, out: &mut String) {
-    out.push_str("# What must come out, checked whenever this file is read.\ntests:\n");
+    out.push_str("# What must come out; where one does not, nothing runs.\ntests:\n");
     let mut test = |verb: &str, path: &str, expect: &str| {
         out.push_str(&format!(
             "  - {{agent: default, verb: {verb}, path: {}, expect: {expect}}}\n",

@@ -269,7 +269,7 @@ tests:
     remit.yaml:11:53 Error failed-test: `a` read `/w/keys/k` came out as `deny`, not `allow`: system layer, the path is out of bounds by rule `keys none` (remit.yaml:5)
         remit.yaml:5:23 `keys none` decided
         mend the rule, or the test if the answer is the right one
-    remit.yaml:12:49 Error failed-test: `a` read `other` came out as `ask`, not `deny`: agent layer, no rule covers it, and the default is to ask
+    remit.yaml:12:49 Error failed-test: `a` read `other` came out as `ask`, not `deny`: agent layer, no rule covers it, and the default is to ask, but nobody can be asked yet
         remit.yaml:3:17 `default_policy: ask` decided
         mend the rule, or the test if the answer is the right one
     remit.yaml:13:58 Error failed-test: `a` write `/w/remit.yaml` came out as `deny`, not `ask`: protected layer, the policy is protected, and no rule or grant lifts that

@@ -113,7 +113,7 @@ impl fmt::Display for Object {
         match self {
             Object::Path(path) => write!(f, "{path}"),
             Object::Move { from, to } => write!(f, "{from} -> {to}"),
-            Object::Host { host, port } => write!(f, "{host}:{port}"),
+            Object::Host { host, port } => write!(f, "{}:{port}", crate::path::escape(host.as_bytes())),
         }
     }
 }

@@ -149,35 +149,53 @@ impl TryFrom<&std::path::Path> for AbsPath {
     }
 }
 
-/// Bytes as one line of text: what is not printable UTF-8 is written `\xNN`, a backslash `\\`.
+/// Bytes as one line of text: what is not printable UTF-8, or turns the direction of writing, is written `\xNN`, a
+/// backslash `\\`.
 pub fn escape(bytes: &[u8]) -> String {
-    use fmt::Write;
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             match c {
                 '\\' => out.push_str("\\\\"),
-                c if c.is_control()
-                    || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-                {
-                    let mut buffer = [0; 4];
-                    for b in c.encode_utf8(&mut buffer).bytes() {
-                        // Writing to a String cannot fail.
-                        if write!(out, "\\x{b:02x}").is_err() {
-                            return out;
-                        }
-                    }
-                }
-                c => out.push(c),
+                c => put(&mut out, c),
             }
         }
-        for b in chunk.invalid() {
-            if write!(out, "\\x{b:02x}").is_err() {
-                return out;
-            }
-        }
+        chunk.invalid().iter().for_each(|b| put_byte(&mut out, *b));
     }
     out
+}
+
+/// A text as one line for a person's terminal. As [`escape`], but a backslash stays as it is: for words in which
+/// paths stand that were escaped before. What was meant by a backslash cannot be told from it any more.
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    text.chars().for_each(|c| put(&mut out, c));
+    out
+}
+
+/// Whether a character would move a terminal's cursor, begin a command to it, or turn the direction of writing.
+pub fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+fn put(out: &mut String, c: char) {
+    if is_unprintable(c) {
+        let mut buffer = [0; 4];
+        c.encode_utf8(&mut buffer).bytes().for_each(|b| put_byte(out, b));
+    } else {
+        out.push(c);
+    }
+}
+
+fn put_byte(out: &mut String, byte: u8) {
+    out.push_str("\\x");
+    for half in [byte >> 4, byte & 0xf] {
+        out.push(char::from_digit(u32::from(half), 16).unwrap_or('0'));
+    }
 }
 
 /// The bytes that [`escape`] wrote; `None` if the text is not of its making.
@@ -270,6 +288,14 @@ mod tests {
             let text = escape(&bytes);
             prop_assert!(!text.contains('\n') && !text.contains('\x1b'));
             prop_assert_eq!(unescape(&text), Some(bytes));
+        }
+
+        #[test]
+        fn what_is_printable_is_one_line_and_says_it_only_once(text in "\\PC{0,20}[\\x00-\\x1f\u{9b}\u{202e}\\\\]{0,9}") {
+            let shown = printable(&text);
+            prop_assert!(!shown.chars().any(is_unprintable), "{}", shown);
+            prop_assert_eq!(printable(&shown), shown.clone());
+            prop_assert_eq!(printable(&escape(text.as_bytes())), escape(text.as_bytes()));
         }
 
         #[test]

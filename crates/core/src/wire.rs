@@ -1,7 +1,7 @@
 //! What goes over the session's socket: one JSON object a line, a request and its answer. Connecting is the
 //! identity; nothing here says who is asking.
 
-use crate::{AbsPath, CallId, Effect, Layer, Rule, Verb};
+use crate::{AbsPath, AgentName, CallId, Effect, Layer, Object, Rule, Verb};
 use serde::{Deserialize, Serialize};
 
 /// Version of this wire; the holder refuses another one.
@@ -127,6 +127,30 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         subagent: Option<String>,
     },
+    /// Why would the session's own agent be answered so? Nothing is done, and nothing recorded.
+    Explain {
+        /// [`VERSION`] of the asker.
+        version: u32,
+        /// The agent that is asked about; any other than the session's own is not told of.
+        agent: AgentName,
+        /// What it would do.
+        verb: Verb,
+        /// To what; paths as the kernel names them in the session.
+        object: Object,
+    },
+}
+
+impl Request {
+    /// [`VERSION`] of the asker.
+    pub fn version(&self) -> u32 {
+        match self {
+            Request::Call { version, .. }
+            | Request::Refused { version, .. }
+            | Request::Done { version, .. }
+            | Request::Moment { version, .. }
+            | Request::Explain { version, .. } => *version,
+        }
+    }
 }
 
 /// An answer.
@@ -140,6 +164,11 @@ pub enum Answer {
         /// Text that the agent should read now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<String>,
+    },
+    /// The decision that would be given, explained.
+    Explained {
+        /// The policy's explanation as JSON text.
+        explanation: String,
     },
     /// The request could not be served: the asker must treat it as a denial.
     Failed {

@@ -50,7 +50,7 @@ impl Why {
     pub fn words(self) -> &'static str {
         match self {
             Why::Hooks => "what git runs by itself",
-            Why::Config => "git's configuration, which can name programs to run",
+            Why::Config => "git's configuration (it can name programs to run)",
             Why::Program => "a program that git's configuration names",
         }
     }

@@ -164,7 +164,7 @@ impl About {
             Request::Moment { conversation, .. } => {
                 Self { conversation: conversation.clone(), ..Self::default() }
             }
-            Request::Done { .. } | Request::Refused { .. } => Self::default(),
+            Request::Done { .. } | Request::Refused { .. } | Request::Explain { .. } => Self::default(),
         }
     }
 }

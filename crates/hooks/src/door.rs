@@ -4,9 +4,8 @@
 
 use crate::dialect::{About, Event, Host, LONGEST_INPUT, Outcome, Problem, Reply};
 use crate::resolve::Resolver;
-use remit_core::path::escape;
-use remit_core::wire::{Answer, Effort, Request, VERSION, Verdict};
-use remit_core::{AbsPath, Effect};
+use remit_core::Effect;
+use remit_core::wire::{Answer, Request, VERSION, Verdict};
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -21,9 +20,6 @@ pub const NOTING: Duration = Duration::from_millis(500);
 /// How much of what is wrong with an input is recorded, in characters.
 const LONGEST_WHY: usize = 1000;
 
-/// How many paths are shown with the command that asks for them.
-const SHOWN: usize = 3;
-
 /// Whoever answers requests: the session's socket, or the workspace itself.
 pub trait Asker {
     /// The answer, or why there is none.
@@ -37,8 +33,6 @@ pub struct Hook<'a> {
     pub host: Host,
     /// The event by the host's name, as it was registered.
     pub event: &'a str,
-    /// The workspace's root as it was registered; never searched for.
-    pub root: &'a AbsPath,
 }
 
 /// Reads standard input to its end. Above [`LONGEST_INPUT`] the rest is read and dropped, so that the host
@@ -114,7 +108,9 @@ fn refuse(host: Host, event: Option<Event>, about: About, why: &str, asker: &dyn
                 text.push_str("\nit is not recorded")
             }
             Ok(Answer::Failed { why }) | Err(why) => text.push_str(&format!("\nit is not recorded: {why}")),
-            Ok(Answer::Verdict(_)) => text.push_str("\nit is not recorded: the answer does not fit"),
+            Ok(Answer::Verdict(_) | Answer::Explained { .. }) => {
+                text.push_str("\nit is not recorded: the answer does not fit")
+            }
         }
     }
     host.dialect().encode(event, &Outcome::No(text))
@@ -146,7 +142,7 @@ fn answer(
         }
     };
     let outcome = match asker.ask(&asked.request) {
-        Ok(answer) => outcome(&asked.request, answer, hook.root),
+        Ok(answer) => outcome(&asked.request, answer),
         Err(why) => Err(why),
     };
     match outcome {
@@ -157,55 +153,21 @@ fn answer(
 }
 
 /// What an answer means for the host; an error if it does not fit the request.
-fn outcome(request: &Request, answer: Answer, root: &AbsPath) -> Result<Outcome, String> {
+fn outcome(request: &Request, answer: Answer) -> Result<Outcome, String> {
     match (request, answer) {
-        (Request::Call { call, .. }, Answer::Verdict(verdict)) => Ok(ruled(verdict, &call.efforts, root)),
-        (Request::Moment { .. }, Answer::Verdict(verdict)) => Ok(ruled(verdict, &[], root)),
+        (Request::Call { .. } | Request::Moment { .. }, Answer::Verdict(verdict)) => Ok(ruled(verdict)),
         (Request::Done { .. } | Request::Moment { .. }, Answer::Noted { context }) => {
             Ok(context.filter(|text| !text.is_empty()).map_or(Outcome::Quiet, Outcome::Tell))
         }
         (_, Answer::Failed { why }) => Err(why),
-        (Request::Call { .. } | Request::Refused { .. }, _) | (Request::Done { .. }, Answer::Verdict(_)) => {
-            Err("the answer does not fit the request".to_owned())
-        }
+        _ => Err("the answer does not fit the request".to_owned()),
     }
 }
 
-fn ruled(verdict: Verdict, efforts: &[Effort], root: &AbsPath) -> Outcome {
+fn ruled(verdict: Verdict) -> Outcome {
     match verdict.effect {
         Effect::Allow => Outcome::Quiet,
-        Effect::Deny => Outcome::No(verdict.reason),
-        Effect::Ask => Outcome::No(how_to_ask(&verdict.reason, efforts, root)),
+        // Nobody can be asked yet, and the reason says so.
+        Effect::Deny | Effect::Ask => Outcome::No(verdict.reason),
     }
-}
-
-/// A refusal of what a person may allow, with the command that asks.
-fn how_to_ask(reason: &str, efforts: &[Effort], root: &AbsPath) -> String {
-    let reason = if reason.trim().is_empty() { "a person must allow this first" } else { reason.trim() };
-    let mut text = format!("{reason}\nto ask for it, run:");
-    for effort in efforts.iter().take(SHOWN) {
-        for path in [Some(&effort.path), effort.to.as_ref()].into_iter().flatten() {
-            let path = match root.strip(path) {
-                Some(b"") | None => path.to_string(),
-                Some(rest) => escape(rest),
-            };
-            text.push_str(&format!("\n  remit grant request {} {}", effort.verb, quoted(&path)));
-        }
-    }
-    match efforts.len() {
-        0 => text.push_str("\n  remit grant request"),
-        n if n > SHOWN => text.push_str(&format!("\n  and so for {} more", n.saturating_sub(SHOWN))),
-        _ => {}
-    }
-    text
-}
-
-/// One word for the shell.
-fn quoted(text: &str) -> String {
-    let plain =
-        |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | ':' | '@');
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

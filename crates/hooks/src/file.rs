@@ -53,6 +53,16 @@ fn io(path: &Path, what: &'static str) -> impl Fn(std::io::Error) -> FileError +
     move |source| FileError::Io { path: path.clone(), what, source }
 }
 
+/// Takes the lock on a file, which is made if it is not there, and waits for whoever has it. The lock ends with what is
+/// answered, or with the process.
+pub fn lock(path: &Path) -> Result<File, FileError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(path).map_err(io(path, "opened"))?;
+    file.lock().map_err(io(path, "locked"))?;
+    Ok(file)
+}
+
 /// The text of the file; none if there is no file. Never waits: what is not a regular file of at most
 /// [`LONGEST`] bytes is an error, and so is a link that leads nowhere.
 pub fn read(path: &Path) -> Result<Option<String>, FileError> {
@@ -230,6 +240,26 @@ mod tests {
         assert_eq!(read(&real).unwrap().as_deref(), Some("{\"a\":1}"));
         assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o7777, 0o640);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary file is left");
+    }
+
+    #[test]
+    fn of_those_who_take_a_lock_one_waits_for_the_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, count) = (dir.path().join("lock"), dir.path().join("count"));
+        std::fs::write(&count, "0").unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..25 {
+                        let _lock = lock(&path).unwrap();
+                        let number: u32 = std::fs::read_to_string(&count).unwrap().parse().unwrap();
+                        std::fs::write(&count, (number + 1).to_string()).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read_to_string(&count).unwrap(), "200");
+        assert!(lock(&dir.path().join("no/such/lock")).is_err());
     }
 
     #[test]

@@ -204,6 +204,22 @@ pub fn registered(host: Host, text: &str) -> Option<(String, Vec<String>)> {
     Some((program, args.collect::<Option<_>>()?))
 }
 
+/// Which agent the calls are made as that a settings text registers, switched off or not; the first, if there are
+/// several. The outer `None`: nothing of ours is registered, or the text cannot be read. The inner: no agent is named.
+pub fn registered_agent(host: Host, text: Option<&str>) -> Option<Option<AgentName>> {
+    let dialect = host.dialect();
+    let file = File::read(text?).ok()?;
+    let words = Event::ALL.into_iter().find_map(|event| {
+        let groups = file.groups(dialect.name(event)).ok()?;
+        let ours = groups.iter().flat_map(handlers).find(|handler| dialect.is_ours(event, handler))?;
+        ours.get("args").and_then(Value::as_array).cloned()
+    })?;
+    Some(match words.as_slice() {
+        [.., flag, name] if flag == "--agent" => name.as_str().and_then(|name| AgentName::new(name).ok()),
+        _ => None,
+    })
+}
+
 /// Whether a settings text switches all hooks off, whatever it registers. A text that cannot be read does
 /// not.
 pub fn switched_off(text: &str) -> bool {

@@ -158,6 +158,9 @@ fn ceiling(agent: &str, max: &At<Access>) -> Ceiling {
     Ceiling { access: max.value, rule: setting("max_access", max.value, id, &max.place) }
 }
 
+/// Why the default refuses where it says to ask.
+const NOBODY: &str = "no rule covers it, and the default is to ask, but nobody can be asked yet";
+
 fn fallback(source: &PolicySource) -> Result<Fallback, Diagnostic> {
     let stated = source.default_policy.as_ref();
     let effect = stated.map_or(Effect::Deny, |stated| stated.value);
@@ -165,12 +168,16 @@ fn fallback(source: &PolicySource) -> Result<Fallback, Diagnostic> {
         && effect != Effect::Deny
         && !source.allow_insecure_default
     {
-        let message = format!("`default_policy: {effect}` lets every agent do what no rule speaks of");
+        let what = match effect {
+            Effect::Ask => "leaves what no rule speaks of to whoever is asked",
+            _ => "lets every agent do what no rule speaks of",
+        };
+        let message = format!("`default_policy: {effect}` {what}");
         return Err(Diagnostic::error("insecure-default", stated.place.clone(), message)
             .help("write `default_policy: deny`, or confirm it with `allow_insecure_default: true`"));
     }
     let rule = stated.map(|s| setting("default_policy", effect, "default_policy".to_owned(), &s.place));
-    Ok(Fallback { effect, rule, asks: Arc::from("no rule covers it, and the default is to ask") })
+    Ok(Fallback { effect, rule, asks: Arc::from(NOBODY) })
 }
 
 fn binds(whom: &For, agent: &str, chain: &[&str]) -> bool {

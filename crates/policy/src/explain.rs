@@ -8,11 +8,12 @@ use crate::rules::{Entry, Kind, Scope, Standing};
 use crate::trie::Hit;
 use crate::{Access, Facts, Policy, decide};
 use remit_core::{AbsPath, Action, Decision, Effect, Layer, Object, Reason, Rule, Verb, Why};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
 /// A decision, explained.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     /// The decision itself.
     pub decision: Decision,
@@ -25,7 +26,7 @@ pub struct Explanation {
 }
 
 /// The rules that speak of a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathRules {
     /// The path.
     pub path: AbsPath,
@@ -36,7 +37,7 @@ pub struct PathRules {
 }
 
 /// A rule and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleFate {
     /// The rule.
     pub rule: Arc<Rule>,
@@ -49,7 +50,8 @@ pub struct RuleFate {
 }
 
 /// What became of a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Fate {
     /// The answer rests on it.
     Decided,
@@ -79,7 +81,8 @@ impl fmt::Display for Fate {
 }
 
 /// What would change an answer that is not allow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Remedy {
     /// Nothing in the policy; the text says why.
     Nothing(String),
@@ -92,8 +95,6 @@ pub enum Remedy {
     },
     /// A rule to change, or to take away.
     Change(Arc<Rule>),
-    /// A person's answer.
-    Ask,
 }
 
 impl fmt::Display for Remedy {
@@ -102,7 +103,6 @@ impl fmt::Display for Remedy {
             Remedy::Nothing(why) => write!(f, "nothing: {why}"),
             Remedy::Add { list, lines } => write!(f, "add to {list}: {}", lines.join(" ")),
             Remedy::Change(rule) => write!(f, "change {rule}"),
-            Remedy::Ask => f.write_str("a person's answer"),
         }
     }
 }
@@ -185,8 +185,8 @@ fn remedy(action: &Action, decision: &Decision, paths: &[PathRules]) -> Option<R
             list: "agents".to_owned(),
             lines: vec![format!("{}: {{permissions: []}}", action.actor.agent)],
         },
-        Why::Unjudged(_) if reason.effect == Effect::Ask => Remedy::Ask,
-        Why::Unjudged(why) => Remedy::Nothing(why.to_string()),
+        // Who would have to be asked cannot be yet: a rule is the way.
+        Why::Unjudged(why) if reason.effect == Effect::Deny => Remedy::Nothing(why.to_string()),
         Why::None | Why::NotGranted | Why::Ceiling
             if reason.rule.as_ref().is_some_and(|rule| rule.place.is_some()) =>
         {

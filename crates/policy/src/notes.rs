@@ -5,7 +5,7 @@ use crate::protected::Protected;
 use crate::rules::{Point, Scope};
 use crate::source::{Intents, LogAccess};
 use crate::{Access, PolicySource};
-use remit_core::{Diagnostic, Object, Place, Severity, Verb};
+use remit_core::{Diagnostic, Effect, Object, Place, Severity, Verb};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,6 +32,11 @@ fn not_held(source: &PolicySource) -> Vec<Diagnostic> {
     let warn = |place: &Place, message: &str| {
         Diagnostic::new(Severity::Warning, "not-held-yet", place.clone(), message)
     };
+    let asks = source.default_policy.iter().filter(|stated| stated.value == Effect::Ask);
+    let asks = asks.map(|stated| {
+        let message = "nobody can be asked yet: `remit run` and the hooks refuse what no rule covers";
+        Diagnostic::new(Severity::Note, "not-held-yet", stated.place.clone(), message)
+    });
     let approvals = source
         .approvals
         .first()
@@ -61,7 +66,7 @@ fn not_held(source: &PolicySource) -> Vec<Diagnostic> {
     let spoken = source.agents.values().find(|a| a.system_message.is_some());
     let spoken = spoken.map(|a| warn(&a.place, "`system_message` is not handed to the program yet"));
     let all = [intents, audit, tools, spoken].into_iter().flatten();
-    approvals.into_iter().chain(network).chain(requests).chain(all).collect()
+    asks.chain(approvals).chain(network).chain(requests).chain(all).collect()
 }
 
 fn of_protected(point: &Point, place: &Place, protected: &Protected) -> Option<Diagnostic> {

@@ -16,8 +16,8 @@ use std::sync::Arc;
 enum Fit {
     /// It is what the row names, or below it.
     Hit,
-    /// It is a folder that holds what the row names.
-    Holds,
+    /// It is a folder that holds what the row names, by the components from this one on.
+    Holds(usize),
     /// Neither.
     Not,
 }
@@ -26,8 +26,8 @@ enum Fit {
 enum Found<'a> {
     /// Something protected.
     Hit(&'a Words),
-    /// A folder that may hold something protected.
-    Holds,
+    /// A folder that may hold something protected, by this name below it.
+    Holds(&'static [&'static str]),
     Nothing,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Protected {
     git: Vec<Words>,
     dot_git: Words,
     seal: Words,
-    whole: Words,
+    whole: Arc<Rule>,
 }
 
 impl Protected {
@@ -111,11 +111,11 @@ impl Protected {
             git: words(GIT, ".git/"),
             dot_git: Words::of(&DOT_GIT, ""),
             seal: Words::new("protected.sealed", "outside every session", "what is outside every session"),
-            whole: Words::new(
-                "protected.folder",
-                "a folder that holds protected paths",
-                "a folder that holds protected paths",
-            ),
+            whole: Arc::new(Rule {
+                id: Arc::from("protected.folder"),
+                text: Arc::from("a folder that holds protected paths"),
+                place: None,
+            }),
         }
     }
 
@@ -136,15 +136,7 @@ impl Protected {
         if !verb.changes() {
             return None;
         }
-        let above = |other: &AbsPath| below(bytes, other.as_bytes()).is_some();
-        let mut holds = match verb {
-            Verb::Rename => {
-                let paths = self.paths.iter().map(|(path, _)| path);
-                paths.chain(&self.git_dirs).chain(&self.sealed).any(above) || above(&self.workspace)
-            }
-            Verb::Delete => self.sealed.iter().any(above) || above(&self.workspace),
-            _ => false,
-        };
+        let mut holds = self.holds(verb, bytes);
         if let Some((_, words)) = self.paths.iter().find(|(at, _)| below(at.as_bytes(), bytes).is_some()) {
             return Some(words.reason(verb));
         }
@@ -152,11 +144,40 @@ impl Protected {
         for found in in_git.map(|rest| self.of_rows(GIT, &self.git, rest)).chain(self.by_name(path)) {
             match found {
                 Found::Hit(words) => return Some(words.reason(verb)),
-                Found::Holds => holds |= verb == Verb::Rename,
-                Found::Nothing => {}
+                Found::Holds(rest) if verb == Verb::Rename && holds.is_none() => {
+                    holds = Some(format!("a folder that can hold `{path}/{}`", rest.join("/")));
+                }
+                Found::Holds(_) | Found::Nothing => {}
             }
         }
-        holds.then(|| self.whole.reason(verb))
+        holds.map(|held| Reason {
+            layer: Layer::Protected,
+            effect: Effect::Deny,
+            rule: Some(Arc::clone(&self.whole)),
+            why: Why::Protected(held.into()),
+        })
+    }
+
+    /// What a folder holds that keeps it from being moved or removed: the first that is known by its whole path.
+    fn holds(&self, verb: Verb, folder: &[u8]) -> Option<String> {
+        let above = |other: &&AbsPath| below(folder, other.as_bytes()).is_some();
+        let shown = |path: &AbsPath| format!("a folder that holds `{path}`");
+        let (paths, git) = (self.paths.iter().map(|(path, _)| path), self.git_dirs.iter());
+        let known = paths.chain(git).filter(|_| verb == Verb::Rename).find(above).map(shown);
+        let removed = matches!(verb, Verb::Rename | Verb::Delete);
+        let workspace = || {
+            Some(&self.workspace)
+                .filter(above)
+                .map(|path| format!("a folder that holds the workspace `{path}`"))
+        };
+        // Where that lies is nobody's business inside.
+        let sealed = || {
+            self.sealed
+                .iter()
+                .any(|path| above(&path))
+                .then(|| "a folder that holds what is outside every session".to_owned())
+        };
+        known.or_else(|| removed.then(|| workspace().or_else(sealed)).flatten())
     }
 
     /// What each component, taken as the first one of a row, leads to.
@@ -194,15 +215,15 @@ impl Protected {
     }
 
     fn of_rows<'a>(&self, rows: &[Row], words: &'a [Words], rest: &[u8]) -> Found<'a> {
-        let mut holds = false;
+        let mut holds = None;
         for (row, words) in rows.iter().zip(words) {
             match fit(row.parts, rest) {
                 Fit::Hit => return Found::Hit(words),
-                Fit::Holds => holds = true,
+                Fit::Holds(from) => holds = holds.or_else(|| row.parts.get(from..)),
                 Fit::Not => {}
             }
         }
-        if holds { Found::Holds } else { Found::Nothing }
+        holds.map_or(Found::Nothing, Found::Holds)
     }
 }
 
@@ -236,7 +257,7 @@ pub(crate) fn below<'a>(folder: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
 fn fit(parts: &[&str], mut path: &[u8]) -> Fit {
     for (at, part) in parts.iter().enumerate() {
         if path.is_empty() {
-            return Fit::Holds;
+            return Fit::Holds(at);
         }
         let (name, deeper) = split(path);
         match *part {
@@ -246,7 +267,7 @@ fn fit(parts: &[&str], mut path: &[u8]) -> Fit {
                     deeper.split(|byte| *byte == b'/').any(|name| name.eq_ignore_ascii_case(last.as_bytes()));
                 return match (hit, deeper.is_empty()) {
                     (true, _) => Fit::Hit,
-                    (false, true) => Fit::Holds,
+                    (false, true) => Fit::Holds(at.saturating_add(1)),
                     (false, false) => Fit::Not,
                 };
             }

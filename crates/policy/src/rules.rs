@@ -5,11 +5,13 @@ use crate::Access;
 use crate::pattern::Pattern;
 use crate::trie::{Hit, Trie};
 use remit_core::{AbsPath, Layer, Rule};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Where a rule comes from. Rules are weighed against others of the same scope, then the scopes are met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// `global_rules`.
     Global,

@@ -19,10 +19,10 @@ const fn row(id: &'static str, parts: &'static [&'static str], what: &'static st
 }
 
 const POLICY: &str = "the policy";
-const NEARLY: &str = "a name that is taken for a policy's, and stops every run";
+const NEARLY: &str = "a name that stops every run since it is taken for a policy's";
 const SETTINGS: &str = "what an agent's own program runs or obeys";
 const GIT_HOOKS: &str = "what git runs by itself";
-const GIT_CONFIG: &str = "git's configuration, which can name programs to run";
+const GIT_CONFIG: &str = "git's configuration (it can name programs to run)";
 const GIT_LINK: &str = "a link between git folders";
 const NEW_WORKTREE: &str = "a new linked worktree (`git worktree add` is not yet possible in a workspace)";
 
@@ -112,7 +112,7 @@ pub(crate) const GIT: &[Row] = &[
     row("protected.git-config", &["config"], GIT_CONFIG),
     row("protected.git-config", &["config.lock"], GIT_CONFIG),
     row("protected.git-config", &["config.worktree"], GIT_CONFIG),
-    row("protected.git-info", &["info"], "git's own attributes and excludes"),
+    row("protected.git-info", &["info"], "git's own list of attributes or of what it ignores"),
     row("protected.git-link", &["commondir"], GIT_LINK),
     row("protected.git-link", &["gitdir"], GIT_LINK),
     row("protected.submodule-config", &["modules", "**", "config"], GIT_CONFIG),

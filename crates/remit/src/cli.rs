@@ -94,7 +94,11 @@ pub(crate) struct ExplainArgs {
 #[command(after_help = "\
 An agent with a `cli` runs that program; what follows `--` are its arguments.
 An agent without one runs the command that follows `--`; `remit run -- CMD` is the agent `default`.
-The answer is the program's exit code, 128+n for a signal, 125 if it never started.")]
+Where a person would have to be asked (`default_policy: ask`) it is refused: nobody can be asked yet.
+
+Exit codes: the program's own; 128+n if a signal ended it; 125 if it never started, whatever the
+            reason; 4 if it has ended but its last records cannot be written, or its terminal
+            cannot be relayed; 5 if how it ended is not known.")]
 pub(crate) struct RunArgs {
     /// The agent; or the name of an agent program, if only one agent uses it.
     pub(crate) agent: Option<String>,
@@ -121,7 +125,7 @@ pub(crate) struct LogArgs {
     /// Only this tool call.
     #[arg(long, value_name = "ID")]
     pub(crate) call: Option<String>,
-    /// Only this answer: allow, ask or deny.
+    /// Only this answer: allow, ask or deny (which finds what had to be asked, too: it is refused).
     #[arg(long)]
     pub(crate) effect: Option<EffectName>,
     /// Only this verb.
@@ -136,7 +140,7 @@ pub(crate) struct LogArgs {
     /// Only rules whose id begins so.
     #[arg(long, value_name = "ID")]
     pub(crate) rule: Option<String>,
-    /// Only from this moment on (RFC 3339, or a span back such as 30m, 2h, 3d).
+    /// Only from this moment on, in UTC (2026-11-30, 2026-11-30T12:00:00Z, or a span back such as 30m, 2h, 3d).
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// At most the last N records; 0 for all.
@@ -154,7 +158,7 @@ pub(crate) enum EffectName {
     Allow,
     /// What a person was asked.
     Ask,
-    /// What was refused.
+    /// What was refused, also where a person would have to be asked.
     Deny,
 }
 
@@ -225,11 +229,14 @@ pub(crate) struct DoctorArgs {
 
 /// Arguments of `remit demo`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+In a terminal it waits at the end, so that one can look around in the scratch repository; Enter removes
+it. With --once, or without a terminal, it is removed at once; with --keep it stays.")]
 pub(crate) struct DemoArgs {
-    /// End by itself; ask nothing.
+    /// End by itself, without waiting for somebody to look around.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Keep the scratch repository and say where it is.
+    /// Keep the scratch repository and say where it is; wait for nobody.
     #[arg(long)]
     pub(crate) keep: bool,
 }

@@ -12,15 +12,10 @@ pub(crate) const STATE_OUTSIDE: &str = "set `REMIT_STATE_DIR` to a folder of its
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
+        let message = error.to_string();
         match error {
             OpenError::Findings { file, text, findings } => {
-                let errors = findings.iter().filter(|f| f.severity == remit_core::Severity::Error).count();
-                let plural = if errors == 1 { "" } else { "s" };
-                Failure::new(
-                    Exit::Config,
-                    format!("`{file}` has {errors} error{plural}; nothing runs under it"),
-                )
-                .findings(findings, Texts::from([(file, text)]))
+                Failure::new(Exit::Config, message).findings(findings, Texts::from([(file, text)]))
             }
             OpenError::Find(error) => {
                 let hint = error.hint();

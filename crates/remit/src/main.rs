@@ -71,18 +71,24 @@ pub(crate) fn place(directory: Option<&Path>, path: &Path) -> std::io::Result<Pa
     }
 }
 
-/// Sessions do not nest, and the ledger lies outside them: what is found inside would be another's, and empty.
+/// What cannot be done inside a session is said plainly: what would be found there is another's, and empty.
 fn refuse_inside(command: &Command) -> Result<(), Failure> {
-    let outside = matches!(
-        command,
-        Command::Run(_) | Command::Log(_) | Command::Verify(_) | Command::Hooks(_) | Command::Demo(_)
-    );
-    if outside && remit_hooks::socket::inside() {
-        let message = "this is inside a session, and the command works outside of sessions only";
-        let exit = if matches!(command, Command::Run(_)) { Exit::NeverStarted } else { Exit::Sandbox };
-        return Err(Failure::new(exit, message).hint("`remit check` and `remit explain` work in here, too"));
+    let (name, why) = match command {
+        Command::Run(_) => ("run", "sessions do not nest"),
+        Command::Demo(_) => ("demo", "sessions do not nest"),
+        Command::Log(_) => ("log", "the ledger lies outside, where no session reaches it"),
+        Command::Verify(_) => ("verify", "the ledger lies outside, where no session reaches it"),
+        Command::Hooks(_) => ("hooks", "its hooks are those that it was started with"),
+        Command::Init(args) if !args.dry_run => ("init", "no session can write a policy"),
+        _ => return Ok(()),
+    };
+    if !remit_hooks::socket::inside() {
+        return Ok(());
     }
-    Ok(())
+    let message = format!("this is inside a session, where `remit {name}` cannot be used: {why}");
+    let exit = if name == "run" { Exit::NeverStarted } else { Exit::Sandbox };
+    Err(Failure::new(exit, message)
+        .hint("`remit explain AGENT VERB OBJECT` works in here, and tells what the session is held by"))
 }
 
 fn dispatch(cli: &Cli) -> Result<u8, Failure> {

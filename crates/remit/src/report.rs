@@ -3,6 +3,7 @@
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use remit_core::path::{is_unprintable, printable};
 use remit_core::{Diagnostic, Exit, Place, Severity};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -79,12 +80,13 @@ impl Failure {
         if self.message.is_empty() {
             return;
         }
-        let mut text = format!("{ERROR}error{ERROR:#}: {}\n", self.message);
+        // Names of files, and what other programs say, stand in these words.
+        let mut text = format!("{ERROR}error{ERROR:#}: {}\n", printable(&self.message));
         for cause in &self.causes {
-            text.push_str(&format!("  because: {cause}\n"));
+            text.push_str(&format!("  because: {}\n", printable(cause)));
         }
         for hint in &self.hints {
-            text.push_str(&format!("{HINT}hint{HINT:#}: {hint}\n"));
+            text.push_str(&format!("{HINT}hint{HINT:#}: {}\n", printable(hint)));
         }
         talk(&text);
     }
@@ -147,16 +149,29 @@ pub(crate) fn reader_gone() -> bool {
     poll(&mut ends, Some(&at_once)).is_ok_and(|told| told > 0)
 }
 
-/// One JSON object a line on standard output.
+/// One JSON object a line on standard output. What would act on a terminal is written as JSON's own escape.
 pub(crate) fn say_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value)
         .map_err(|e| Failure::because(Exit::Io, "cannot write the answer as JSON", &e))?;
-    say(&(text + "\n"))
+    say(&(for_terminals(&text) + "\n"))
+}
+
+/// JSON text with nothing in it that would act on a terminal; outside of strings nothing can stand that does.
+fn for_terminals(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match u32::from(c) {
+            number if is_unprintable(c) => out.push_str(&format!("\\u{number:04x}")),
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 /// Writes findings with the lines that they point at.
 pub(crate) fn show_findings(findings: &[Diagnostic], texts: &Texts) {
     let renderer = Renderer::styled().decor_style(DecorStyle::Unicode);
+    let texts: Texts = texts.iter().map(|(file, text)| (file.clone(), quotable(text))).collect();
     for finding in findings {
         let level = match finding.severity {
             Severity::Error => Level::ERROR,
@@ -164,7 +179,7 @@ pub(crate) fn show_findings(findings: &[Diagnostic], texts: &Texts) {
             Severity::Note => Level::NOTE,
         };
         let mut group = level
-            .primary_title(finding.message.as_str())
+            .primary_title(printable(&finding.message))
             .id(finding.code)
             .elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
         for (index, (place, label)) in places(finding).enumerate() {
@@ -172,18 +187,26 @@ pub(crate) fn show_findings(findings: &[Diagnostic], texts: &Texts) {
             if let Some(text) = texts.get(&*place.file)
                 && let Some(span) = span(text, place)
             {
-                let annotation = kind.span(span).label(label);
+                let annotation = kind.span(span).label(printable(label));
                 group =
                     group.element(Snippet::source(text.as_str()).path(&*place.file).annotation(annotation));
             } else {
-                group = group.element(Level::NOTE.message(format!("at {place} {label}")));
+                let at = if place.line == 0 { "in" } else { "at" };
+                let words = printable(&format!("{at} {place} {label}"));
+                group = group.element(Level::NOTE.message(words.trim_end().to_owned()));
             }
         }
         if let Some(help) = &finding.help {
-            group = group.element(Level::HELP.message(help.as_str()));
+            group = group.element(Level::HELP.message(printable(help)));
         }
         talk(&(renderer.render(&[group]) + "\n\n"));
     }
+}
+
+/// A file's text as it may be quoted: a character for each character, but none that would act on a terminal.
+fn quotable(text: &str) -> String {
+    let quoted = |c: char| if is_unprintable(c) && !"\n\t".contains(c) { '\u{fffd}' } else { c };
+    text.replace("\r\n", "\n").chars().map(quoted).collect()
 }
 
 fn places(finding: &Diagnostic) -> impl Iterator<Item = (&Place, &str)> {
@@ -233,6 +256,14 @@ mod tests {
         assert_eq!(span(text, &place(2, 5, 2)), Some(10..12));
         assert_eq!(span(text, &place(2, 50, 9)), Some(12..12));
         assert_eq!(span(text, &place(0, 0, 1)), None);
+    }
+
+    #[test]
+    fn json_stays_json_without_what_acts_on_a_terminal() {
+        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{202e}\u{200f}é\n\\";
+        let json = for_terminals(&serde_json::to_string(text).unwrap());
+        assert!(!json.chars().any(is_unprintable), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 
     #[test]

@@ -185,7 +185,7 @@ fn what_is_said_to_a_person() -> Result<()> {
     ok  [PROJECT]/.claude/settings.local.json has the hooks already
     = 0
     $ remit hooks status claude
-    in force  [PROJECT]/.claude/settings.local.json
+    in force  [PROJECT]/.claude/settings.local.json, as the agent `claude`
       PreToolUse          current
       PostToolUse         current
       PostToolUseFailure  current
@@ -234,22 +234,22 @@ fn what_is_said_to_programs_and_of_another_agent() -> Result<()> {
     ];
     insta::assert_snapshot!(transcript(&env, &after)?, @r#"
     $ remit hooks status claude --json
-    {"disabled":false,"events":{"PostToolUse":"current","PostToolUseFailure":"current","PreToolUse":"current","SessionEnd":"current","SessionStart":"current","Stop":"current","SubagentStart":"current","SubagentStop":"current","UserPromptSubmit":"current"},"host":"claude","in_force":true,"settings":"[PROJECT]/.claude/settings.local.json","version":1}
+    {"agent":"claude","disabled":false,"events":{"PostToolUse":"current","PostToolUseFailure":"current","PreToolUse":"current","SessionEnd":"current","SessionStart":"current","Stop":"current","SubagentStart":"current","SubagentStop":"current","UserPromptSubmit":"current"},"host":"claude","in_force":true,"settings":"[PROJECT]/.claude/settings.local.json","version":1}
     = 0
     $ remit hooks test claude --json
     {"host":"claude","refused":true,"version":1,"why":""}
     = 0
     $ remit hooks status claude --agent reviewer
-    not in force: `remit hooks install claude`  [PROJECT]/.claude/settings.local.json
-      PreToolUse          stale
-      PostToolUse         stale
-      PostToolUseFailure  stale
-      SessionStart        stale
-      UserPromptSubmit    stale
-      Stop                stale
-      SubagentStart       stale
-      SubagentStop        stale
-      SessionEnd          stale
+    not in force for `reviewer`: `remit hooks install claude --agent reviewer`  [PROJECT]/.claude/settings.local.json, as the agent `claude`
+      PreToolUse          current
+      PostToolUse         current
+      PostToolUseFailure  current
+      SessionStart        current
+      UserPromptSubmit    current
+      Stop                current
+      SubagentStart       current
+      SubagentStop        current
+      SessionEnd          current
     = 1
     "#);
     Ok(())
@@ -292,7 +292,9 @@ fn the_agent_is_the_one_that_is_named_or_the_one_called_like_the_program() -> Re
     assert_eq!(parsed(&env)?["hooks"]["PreToolUse"].as_array().map(Vec::len), Some(1), "installed twice");
     assert_eq!(call(&env, "src/a", "t2")?.code, 2);
     hooks(&env, &["status", "claude", "--agent", "reviewer"])?.ended(0)?;
-    hooks(&env, &["status", "claude"])?.ended(1)?;
+    // Whoever is registered is in force, without being named.
+    hooks(&env, &["status", "claude"])?.ended(0)?;
+    hooks(&env, &["status", "claude", "--agent", "claude"])?.ended(1)?;
     let before = std::fs::read(settings(&env))?;
     let outcome = hooks(&env, &["install", "claude", "--agent", "nobody"])?.ended(6)?;
     assert!(outcome.stderr.contains("`claude`, `reviewer`"), "{}", outcome.stderr);
@@ -387,5 +389,153 @@ fn settings_that_are_a_link_stay_one() -> Result<()> {
     }
     assert!(settings(&env).symlink_metadata()?.is_symlink(), "{}{}", installed.stdout, installed.stderr);
     assert_eq!(std::fs::read_to_string(&real)?, FOREIGN);
+    Ok(())
+}
+
+/// Each event's word in the rows of a status.
+fn words(outcome: &Outcome) -> Vec<&str> {
+    outcome.stdout.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1)).collect()
+}
+
+#[test]
+fn whoever_is_registered_is_in_force_and_is_named() -> Result<()> {
+    let env = workspace()?;
+    for agent in ["reviewer", "claude"] {
+        hooks(&env, &["install", "claude", "--agent", agent])?.ended(0)?;
+        let status = hooks(&env, &["status", "claude"])?.ended(0)?;
+        assert!(status.stdout.starts_with("in force  "), "{}", status.stdout);
+        assert!(
+            status.stdout.contains(&format!("settings.local.json, as the agent `{agent}`\n")),
+            "{}",
+            status.stdout
+        );
+        assert_eq!(words(&status), ["current"; 9]);
+        let json: Value =
+            serde_json::from_slice(&hooks(&env, &["status", "claude", "--json"])?.ended(0)?.raw)?;
+        assert_eq!((&json["agent"], &json["in_force"]), (&json!(agent), &json!(true)));
+    }
+    // What is stale is so for the agent that is registered, and the advice keeps that agent.
+    hooks(&env, &["install", "claude", "--agent", "reviewer"])?.ended(0)?;
+    let whole = std::fs::read_to_string(settings(&env))?;
+    env.write(settings(&env), whole.replace("\"block\"", "\"continue\""))?;
+    let status = hooks(&env, &["status", "claude"])?.ended(1)?;
+    assert!(
+        status.stdout.starts_with("not in force: `remit hooks install claude --agent reviewer`  "),
+        "{}",
+        status.stdout
+    );
+    assert_eq!(words(&status), ["stale"; 9]);
+    hooks(&env, &["install", "claude", "--agent", "reviewer"])?.ended(0)?;
+    assert_eq!(std::fs::read_to_string(settings(&env))?, whole);
+    // An agent that the policy does not have any more is refused everything.
+    let policy = POLICY.replace("reviewer:", "renamed:");
+    env.write(env.project().join("remit.yaml"), policy)?;
+    let status = hooks(&env, &["status", "claude"])?.ended(0)?;
+    assert!(status.stderr.contains("every call is refused"), "{}", status.stderr);
+    assert!(status.stderr.contains("no agent `reviewer`"), "{}", status.stderr);
+    assert_eq!(call(&env, "src/a", "t1")?.code, 2);
+    Ok(())
+}
+
+#[test]
+fn without_an_agent_the_status_says_so() -> Result<()> {
+    let env = workspace()?;
+    let only = "version: \"1.0\"\nagents:\n  me: {permissions: [{path: src, access: all}]}\n";
+    env.write(env.project().join("remit.yaml"), only)?;
+    hooks(&env, &["install", "claude"])?.ended(0)?;
+    let status = hooks(&env, &["status", "claude"])?.ended(0)?;
+    assert!(status.stdout.contains("settings.local.json, as the only agent\n"), "{}", status.stdout);
+    let json: Value = serde_json::from_slice(&hooks(&env, &["status", "claude", "--json"])?.ended(0)?.raw)?;
+    assert_eq!(json["agent"], Value::Null);
+    Ok(())
+}
+
+/// Ways in which a policy can be missing or broken, each with a part of what is said.
+const BROKEN: &[(&str, Option<&str>, &str)] = &[
+    ("gone", None, "there is no `remit.yaml`"),
+    ("half", Some("version: \"1.0\"\nagents:\n  claude: {permisions: []}\n"), "remit.yaml:3:12"),
+    ("empty", Some(""), "`remit.yaml` has 1 error"),
+    ("unknown role", Some("version: \"1.0\"\nagents:\n  claude: {roles: [nobody]}\n"), "remit.yaml:3:20"),
+];
+
+#[test]
+fn where_the_policy_is_gone_or_broken_hooks_can_be_looked_at_and_taken_out() -> Result<()> {
+    for (name, policy, said) in BROKEN {
+        let env = workspace()?;
+        env.write(settings(&env), FOREIGN)?;
+        env.write(env.project().join("sub/deep/x"), "")?;
+        hooks(&env, &["install", "claude"])?.ended(0)?;
+        match policy {
+            Some(text) => drop(env.write(env.project().join("remit.yaml"), text)?),
+            None => std::fs::remove_file(env.project().join("remit.yaml"))?,
+        }
+        // The refusal says why, and both ways out.
+        let refused = call(&env, "src/a", "t1")?.ended(2)?;
+        for part in [said, "`remit check`", "`remit hooks uninstall claude`", "[PROJECT]"] {
+            assert!(refused.stderr.contains(part), "{name}: {part} is missing in: {}", refused.stderr);
+        }
+        let deep = |args: &[&str]| env.run(env.remit(args)?.current_dir(env.project().join("sub/deep")));
+        let status = deep(&["hooks", "status", "claude"])?.ended(0)?;
+        assert!(status.stdout.starts_with("in force  [PROJECT]/.claude"), "{name}: {}", status.stdout);
+        assert!(
+            status.stderr.contains("every call is refused") && status.stderr.contains(said),
+            "{name}: {}",
+            status.stderr
+        );
+        deep(&["hooks", "install", "claude"])?.ended(3)?;
+        deep(&["hooks", "uninstall", "claude"])?.ended(0)?;
+        assert_eq!(std::fs::read_to_string(settings(&env))?, FOREIGN, "{name}");
+        let status = deep(&["hooks", "status", "claude"])?.ended(1)?;
+        assert_eq!(words(&status), ["absent"; 9], "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn where_nothing_is_registered_nothing_is_made() -> Result<()> {
+    let env = workspace()?;
+    std::fs::remove_file(env.project().join("remit.yaml"))?;
+    hooks(&env, &["uninstall", "claude"])?.ended(0)?;
+    hooks(&env, &["status", "claude"])?.ended(1)?;
+    assert!(!env.state().exists() || std::fs::read_dir(env.state())?.next().is_none());
+    Ok(())
+}
+
+#[test]
+fn a_workspace_within_another_keeps_its_own_hooks_when_its_policy_is_gone() -> Result<()> {
+    let env = workspace()?;
+    let inner = env.project().join("inner");
+    env.write(inner.join("remit.yaml"), POLICY)?;
+    let within = |args: &[&str]| env.run(env.remit([&["hooks"], args].concat())?.current_dir(&inner));
+    within(&["install", "claude"])?.ended(0)?;
+    std::fs::remove_file(inner.join("remit.yaml"))?;
+    let status = within(&["status", "claude"])?.ended(0)?;
+    assert!(status.stdout.contains("[PROJECT]/inner/.claude"), "{}", status.stdout);
+    within(&["uninstall", "claude"])?.ended(0)?;
+    assert!(!inner.join(".claude").exists());
+    Ok(())
+}
+
+#[test]
+fn those_who_install_and_take_out_at_the_same_time_wait_for_each_other() -> Result<()> {
+    let env = workspace()?;
+    env.write(settings(&env), FOREIGN)?;
+    std::thread::scope(|scope| -> Result<()> {
+        let workers: Vec<_> = (0..4)
+            .map(|number| {
+                let env = &env;
+                scope.spawn(move || -> Result<()> {
+                    for round in 0..4 {
+                        let action = if (number + round) % 2 == 0 { "install" } else { "uninstall" };
+                        hooks(env, &[action, "claude"])?.ended(0)?;
+                    }
+                    Ok(())
+                })
+            })
+            .collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|e| anyhow::anyhow!("{e:?}"))?)
+    })?;
+    hooks(&env, &["uninstall", "claude"])?.ended(0)?;
+    assert_eq!(std::fs::read_to_string(settings(&env))?, FOREIGN);
     Ok(())
 }

@@ -72,7 +72,8 @@ pub fn choose(
     let find = |program: &str| {
         let path = PathBuf::from(program);
         match program.contains('/') {
-            true => Some(workspace.environment().cwd.join(path)),
+            // Without the dots that a person types in front; `..` is the kernel's to follow.
+            true => Some(workspace.environment().cwd.join(path).components().collect()),
             false => find_program(program, workspace.environment()),
         }
     };

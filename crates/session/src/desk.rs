@@ -5,9 +5,9 @@ use crate::calls::{Control, MOST_PATHS, OpenCall};
 use crate::recorder::{Recorder, in_call, now, short_name, short_path, shortened};
 use crate::words;
 use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
-use remit_core::{AbsPath, Action, CallId, Decision, Effect, Object, Verb};
+use remit_core::{AbsPath, Action, AgentName, CallId, Decision, Effect, Object, Verb};
 use remit_ledger::{Door, Event, Record};
-use remit_policy::{Facts, Policy, decide};
+use remit_policy::{Facts, Policy, decide, explain};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,14 +41,11 @@ impl Desk {
 
     /// Answers a request; `pid` is the process that runs the hook, as the session numbers it. Whatever cannot be served answers `Failed`, which the asker treats as a denial.
     pub fn answer(&self, request: &Request, pid: Option<u32>) -> Answer {
-        let (Request::Call { version, .. }
-        | Request::Done { version, .. }
-        | Request::Refused { version, .. }
-        | Request::Moment { version, .. }) = request;
-        if *version != wire::VERSION {
+        let version = request.version();
+        if version != wire::VERSION {
             return Answer::Failed {
                 why: format!(
-                    "the hook speaks version {version} of the session's wire, the session {}; restart the session",
+                    "the asker speaks version {version} of the session's wire, the session {}; restart the session",
                     wire::VERSION
                 ),
             };
@@ -65,6 +62,7 @@ impl Desk {
             Request::Moment { host, conversation, moment, subagent, .. } => {
                 self.moment(host, conversation.as_deref(), *moment, subagent.as_deref())
             }
+            Request::Explain { agent, verb, object, .. } => self.explained(agent, *verb, object),
         };
         answered.unwrap_or_else(|why| Answer::Failed { why })
     }
@@ -115,6 +113,18 @@ impl Desk {
             answered.insert(id.clone(), verdict.clone());
         }
         Ok(verdict)
+    }
+
+    /// What the policy of this session, and no later one, says of its own agent.
+    fn explained(&self, agent: &AgentName, verb: Verb, object: &Object) -> Result<Answer, String> {
+        let actor = self.recorder.actor();
+        if *agent != actor.agent {
+            return Err(format!("this is a session of `{}`, which is told of no other agent", actor.agent));
+        }
+        let action = Action { actor: actor.clone(), verb, object: object.clone() };
+        let explanation = explain(&self.policy, &Facts::default(), &action);
+        let explanation = serde_json::to_string(&explanation).map_err(|e| e.to_string())?;
+        Ok(Answer::Explained { explanation })
     }
 
     /// The first effort with the most restrictive answer, unless all are allowed. A call that shows no effort

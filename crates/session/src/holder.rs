@@ -22,7 +22,9 @@ use remit_core::{AbsPath, Actor, Assurance, Diagnostic, Place, SessionId};
 use remit_ledger::{Door, Event};
 use remit_policy::source::Sandbox;
 use remit_policy::{AgentPolicy, Policy};
-use remit_sandbox::launch::{ChildExit, LaunchError, Measured, Running, Spec, Stdio, WindowSize, launch};
+use remit_sandbox::launch::{
+    ChildExit, LaunchError, Measured, Running, Spec, Stdio, WindowSize, launch_noting,
+};
 use remit_sandbox::plan::{Disk, Extra, Plan, Request, Source, plan};
 use remit_sandbox::signals::Signals;
 use remit_sandbox::view::{SessionFile, What};
@@ -182,7 +184,13 @@ impl Parts<'_> {
         record.command = Some(self.words());
         let record = record.with("hooked", self.hooks.is_some()).with("notes", notes.clone());
         holder.append(&record, false)?;
-        let running = match launch(spec) {
+        // So does this: what is measured is told before the program begins.
+        let launched = |seen: &Measured| -> io::Result<()> {
+            let record = holder.record(Event::Moment, Door::Holder).with("moment", "launched");
+            holder.append(&record.with("measured", measured(seen)), false).map_err(io::Error::other)?;
+            Ok(())
+        };
+        let running = match launch_noting(spec, launched) {
             Ok(running) => Arc::new(running),
             Err(error) => {
                 let record = holder.record(Event::SessionEnd, Door::Holder).with("exit", "never started");
@@ -192,8 +200,6 @@ impl Parts<'_> {
         };
         let signals = Signals::hold(&running).map_err(RunError::Signals)?;
         holder.start().map_err(RunError::Thread)?;
-        let record = holder.record(Event::Moment, Door::Holder).with("moment", "launched");
-        holder.append(&record.with("measured", measured(running.measured())), false)?;
         // Weak: the session ends with this value, whatever threads still hold the desk.
         let gate = Arc::downgrade(&running);
         let tell = move |control: &Control| -> Result<(), String> {
@@ -224,7 +230,7 @@ impl Parts<'_> {
     fn policy(&self, disk: &dyn Disk) -> Result<Policy, OpenError> {
         let mut rules = self.home.rules.clone();
         rules.extend(base::installation(&self.chosen.program));
-        self.workspace.compile(disk, rules, self.home.single_files.clone()).map(|(policy, _)| policy)
+        self.workspace.policy_inside(disk, rules, self.home.single_files.clone())
     }
 
     fn plan(&self, policy: &Policy, disk: &dyn Disk) -> Result<Plan, RunError> {

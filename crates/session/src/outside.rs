@@ -46,7 +46,7 @@ pub fn answer(
         Request::Call { conversation, .. }
         | Request::Moment { conversation, .. }
         | Request::Refused { conversation, .. } => conversation.as_deref(),
-        Request::Done { .. } => None,
+        Request::Done { .. } | Request::Explain { .. } => None,
     };
     // A host's id that is no name is left out rather than bent.
     let session = conversation.and_then(|id| SessionId::new(id).ok());

@@ -18,8 +18,8 @@ pub enum OpenError {
     /// There is no policy, or it cannot be read.
     #[error(transparent)]
     Find(#[from] remit_config::FindError),
-    /// The policy is wrong.
-    #[error("`{file}` has errors; nothing runs under it")]
+    /// The policy is wrong, or its own tests say so.
+    #[error("{}", wrong(file, findings))]
     Findings {
         /// The file, as it should be shown.
         file: String,
@@ -71,6 +71,17 @@ pub enum OpenError {
     Ledger(#[from] LedgerError),
 }
 
+/// How many errors a policy has, and the first of them.
+fn wrong(file: &str, findings: &[Diagnostic]) -> String {
+    let mut errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let Some(first) = errors.next() else { return format!("`{file}` cannot be used") };
+    let (place, message) = (&first.place, &first.message);
+    match errors.count() {
+        0 => format!("`{file}` has 1 error ({place}: {message}); nothing runs under it"),
+        more => format!("`{file}` has {} errors (first {place}: {message}); nothing runs under it", more + 1),
+    }
+}
+
 /// What git writes in the folder that worktrees share.
 const FOLDERS: [&str; 3] = ["objects", "refs", "logs"];
 /// The files among it, each of which it replaces by way of a lock file beside it.
@@ -99,7 +110,7 @@ impl Workspace {
         Self::read(found.workspace, found.file.to_owned(), &found.text, environment)
     }
 
-    /// A folder without its policy, for those who only want its state.
+    /// A folder without its policy: for what must be possible where no policy can be read.
     pub fn bare(root: &AbsPath, environment: &Environment) -> Result<Self, OpenError> {
         let nothing = format!("version: \"{}\"\n", remit_config::VERSION);
         Self::read(root.clone(), "remit.yaml".to_owned(), nothing.as_bytes(), environment)
@@ -124,17 +135,6 @@ impl Workspace {
         Ok(Self { root, file, text, source, home, environment: environment.clone() })
     }
 
-    /// The policy for this machine, as `disk` shows it, and notes on it. `more` and `single_files` come with a
-    /// session's home.
-    pub fn compile(
-        &self,
-        disk: &dyn Disk,
-        more: Vec<BaseRule>,
-        single_files: BTreeSet<AbsPath>,
-    ) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
-        self.sound(self.judge(disk, more, single_files)?)
-    }
-
     fn sound(
         &self,
         judged: (Option<Policy>, Vec<Diagnostic>),
@@ -147,8 +147,8 @@ impl Workspace {
         }
     }
 
-    /// The same for those who tell all that is wrong: the policy, if it can be compiled, and what was found. With
-    /// an error among that, nothing may run under it.
+    /// The policy for this machine, if it can be compiled, and all that was found: with an error among that, nothing may
+    /// run under it. `more` and `single_files` come with a session's home.
     pub fn judge(
         &self,
         disk: &dyn Disk,
@@ -230,17 +230,48 @@ impl Workspace {
     /// The policy as `explain` and `check` see it: with what every session has, without a session.
     pub fn policy(&self) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
         let memory = self.state_place()?.listings();
-        remembering(&memory, |disk| self.compile(disk, base::session_rules(&self.root), BTreeSet::new()))
+        let rules = base::session_rules(&self.root);
+        self.sound(remembering(&memory, |disk| self.judge(disk, rules, BTreeSet::new()))?)
+    }
+
+    /// The policy for a session, whose home brings `more` and `single_files`. As all that somebody acts under, it passes
+    /// the tests of its own.
+    pub fn policy_inside(
+        &self,
+        disk: &dyn Disk,
+        more: Vec<BaseRule>,
+        single_files: BTreeSet<AbsPath>,
+    ) -> Result<Policy, OpenError> {
+        let common = self.world(disk, Vec::new(), BTreeSet::new())?;
+        let mut world = common.clone();
+        world.base.extend(more);
+        world.single_files.extend(single_files);
+        let (policy, _) = self.sound(self.judge_in(&world))?;
+        self.passes(common).map(|()| policy)
+    }
+
+    /// Fails if one of the policy's own tests comes out otherwise than it says. They are about what every session has,
+    /// so that `check` and all who act under the policy see the same.
+    fn passes(&self, mut world: World) -> Result<(), OpenError> {
+        if self.source.tests.is_empty() {
+            return Ok(());
+        }
+        world.base.extend(base::session_rules(&self.root));
+        let compiled = Policy::compile(&self.source, &world).map_err(|errors| self.wrong(errors))?;
+        let failed = remit_config::run_tests(&compiled.policy);
+        if failed.is_empty() { Ok(()) } else { Err(self.wrong(failed)) }
     }
 
     /// The policy for a program that no session holds: its `/tmp` is the machine's own, in which the names that are
     /// protected everywhere are protected, too.
     pub fn policy_outside(&self) -> Result<Policy, OpenError> {
         let memory = self.state_place()?.listings();
-        let rules = base::session_rules(&self.root);
-        let world = remembering(&memory, |disk| self.world(disk, rules, BTreeSet::new()))?;
-        let world = World { private: Vec::new(), ..world };
-        self.sound(self.judge_in(&world)).map(|(policy, _)| policy)
+        let common = remembering(&memory, |disk| self.world(disk, Vec::new(), BTreeSet::new()))?;
+        let mut world = common.clone();
+        world.base.extend(base::session_rules(&self.root));
+        world.private.clear();
+        let (policy, _) = self.sound(self.judge_in(&world))?;
+        self.passes(common).map(|()| policy)
     }
 
     /// Where a linked worktree has its records.

@@ -9,6 +9,7 @@ use crate::install::Command;
 use crate::json_text;
 use crate::resolve::{ResolveError, Resolver};
 use crate::tools::Efforts;
+use remit_core::path::is_unprintable;
 use remit_core::wire::{CANARY_CONVERSATION, Moment, Request, ToolCall, VERSION};
 use remit_core::{AbsPath, CallId};
 use serde::{Deserialize, Serialize};
@@ -447,7 +448,7 @@ fn say(output: &Output<'_>, words: &str, code: u8) -> Reply {
 
 /// A reason that can be shown: never empty, no control characters, not too long.
 fn clip(reason: &str) -> String {
-    let clean = |c: char| if c.is_control() && c != '\n' { '\u{fffd}' } else { c };
+    let clean = |c: char| if c != '\n' && is_unprintable(c) { '\u{fffd}' } else { c };
     let text: String = reason.trim().chars().take(LONGEST_TEXT).map(clean).collect();
     if text.is_empty() { "refused, without a reason".to_owned() } else { text }
 }

@@ -15,7 +15,7 @@ fn root() -> AbsPath {
 }
 
 fn through(event: &str, input: Result<Vec<u8>, Problem>, asker: &dyn Asker) -> Reply {
-    serve(Hook { host: Host::Claude, event, root: &root() }, input, asker, &Plain)
+    serve(Hook { host: Host::Claude, event }, input, asker, &Plain)
 }
 
 fn allowing(event: &str, input: &[u8]) -> Reply {

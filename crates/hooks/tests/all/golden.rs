@@ -2,8 +2,8 @@
 //! for each kind of answer.
 
 use crate::support::{Plain, Says, verdict};
+use remit_core::Effect;
 use remit_core::wire::{Answer, Request};
-use remit_core::{AbsPath, Effect};
 use remit_hooks::door::{Hook, serve};
 use remit_hooks::{Event, Host, Reply};
 use std::fmt::Write;
@@ -30,10 +30,9 @@ fn event_of(input: &[u8]) -> String {
 }
 
 fn reply(input: &[u8], answer: &Answer) -> (Reply, Vec<Request>) {
-    let root = AbsPath::new("/home/dev/shop").unwrap();
     let event = event_of(input);
     let asker = Says::new(Ok(answer.clone()));
-    let hook = Hook { host: Host::Claude, event: &event, root: &root };
+    let hook = Hook { host: Host::Claude, event: &event };
     let reply = serve(hook, Ok(input.to_vec()), &asker, &Plain);
     (reply, asker.asked())
 }

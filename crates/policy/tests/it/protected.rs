@@ -157,6 +157,57 @@ fn a_folder_is_not_moved_with_what_is_protected_in_it() {
 }
 
 #[test]
+fn the_refusal_to_move_a_folder_names_what_is_protected_in_it() {
+    let policy = open().sealed("/s/state").protected("/w/tools/hooks", "protected.git-hooks").compile();
+    for (at, held) in [
+        ("/w/.claude", "a folder that can hold `/w/.claude/settings.json`"),
+        ("/w/a/.cline/data", "a folder that can hold `/w/a/.cline/data/settings`"),
+        ("/w/.git/modules", "a folder that can hold `/w/.git/modules/**/config`"),
+        ("/w/.git/modules/sub", "a folder that can hold `/w/.git/modules/sub/config`"),
+        ("/w/.git/worktrees", "a folder that can hold `/w/.git/worktrees/*/config.worktree`"),
+        ("/w/tools", "a folder that holds `/w/tools/hooks`"),
+        ("/home/me/.config", "a folder that holds `/home/me/.config/git`"),
+        ("/w", "a folder that holds `/w/tools/hooks`"),
+        ("/s", "a folder that holds what is outside every session"),
+    ] {
+        let decision = ask_move(&policy, at, "/x/y");
+        let reason = decision.deciding().unwrap();
+        assert_eq!(
+            reason.to_string(),
+            format!("{held} is protected, and no rule or grant lifts that"),
+            "{at}"
+        );
+        assert_eq!(&*reason.rule.as_ref().unwrap().id, "protected.folder");
+    }
+    let plain = open().compile();
+    let removed = ask(&plain, Verb::Delete, "/w").deciding().unwrap().to_string();
+    assert!(removed.starts_with("a folder that holds the workspace `/w` is protected"), "{removed}");
+}
+
+#[test]
+fn every_refusal_for_what_is_protected_is_a_sentence() {
+    let policy = open().compile();
+    for at in [
+        "/w/remit.yml",
+        "/w/.git/info",
+        "/w/.git/config",
+        "/w/.git/commondir",
+        "/w/.intentignore",
+        "/w/.mcp.json",
+    ] {
+        for verb in CHANGES {
+            let told = ask(&policy, verb, at).deciding().unwrap().to_string();
+            let (what, rest) = told.split_once(" is protected, ").unwrap();
+            assert_eq!(rest, "and no rule or grant lifts that");
+            assert!(
+                !what.contains(',') && !what.contains(" and "),
+                "{what} is one thing, said without a pause"
+            );
+        }
+    }
+}
+
+#[test]
 fn sealed_paths_cannot_even_be_read() {
     let policy = open().sealed("/home/me/.local/state/remit").compile();
     assert_eq!(may(&policy, "/home/me/.local/state/remit"), "");

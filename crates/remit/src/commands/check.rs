@@ -23,6 +23,11 @@ pub(crate) fn run(args: &CheckArgs, environment: &Environment) -> Result<Exit, F
         Err(OpenError::Findings { file, text, findings }) => (file, text, findings),
         Err(error) => return Err(error.into()),
     };
+    if remit_hooks::socket::inside() {
+        report::talk(
+            "remit: this is inside a session: the file is checked as it stands, which may not be what the session is held by (`remit explain` tells that)\n",
+        );
+    }
     let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
     let errors = count(Severity::Error);
     if args.json {

@@ -3,11 +3,12 @@
 use crate::cli::DemoArgs;
 use crate::report::{self, BOLD, DIM, ERROR, Failure, OK};
 use remit_core::Exit;
+use remit_core::path::printable;
 use remit_sandbox::plain::{Plain, spawn_plain};
 use remit_session::environment::Environment;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
@@ -23,7 +24,26 @@ const FILES: &[(&str, &str)] = &[
 /// Runs the story. Exit 0 if it came out as it must, 1 if not.
 pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Result<Exit, Failure> {
     let io = |what: &'static str| move |e: io::Error| Failure::because(Exit::Io, what, &e);
-    let scratch = Scratch::make(environment).map_err(io("the scratch repository cannot be made"))?;
+    let scratch = Scratch::named(environment).map_err(io("the scratch repository cannot be named"))?;
+    let told = scratch.make().map_err(io("the scratch repository cannot be made"));
+    let told = told.and_then(|()| tell(&scratch, environment));
+    if args.keep {
+        report::say(&scratch.look_around())?;
+        report::say(&format!("{DIM}rm -r {} removes it all{DIM:#}\n", scratch.folder.display()))?;
+    } else {
+        if told.is_ok() && !args.once && io::stdin().is_terminal() {
+            report::say(&scratch.look_around())?;
+            report::say(&format!("{BOLD}Enter{BOLD:#} removes it all, Ctrl-C leaves it there. "))?;
+            io::stdin().read_line(&mut String::new()).map_err(io("nobody can be waited for"))?;
+        }
+        scratch.remove().map_err(io("the scratch repository cannot be removed"))?;
+    }
+    told.map(|()| Exit::Yes)
+}
+
+/// Tells it, and fails if it did not come out as it must.
+fn tell(scratch: &Scratch, environment: &Environment) -> Result<(), Failure> {
+    let io = |what: &'static str| move |e: io::Error| Failure::because(Exit::Io, what, &e);
     report::say(&format!(
         "{BOLD}Two agents, one repository.{BOLD:#} {DIM}{}{DIM:#}\n\n{}\n",
         scratch.repository.display(),
@@ -40,6 +60,9 @@ pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Result<Exit, Fa
     report::say(&format!("{BOLD}What the ledger says was refused{BOLD:#}\n"))?;
     let refused = scratch.remit(environment, &["log", "--effect", "deny"], None).and_then(output);
     report::say(&indented(&refused.map_err(io("the ledger cannot be shown"))?))?;
+    report::say(&format!(
+        "  {DIM}The read of secrets/token is not among it: it lies out of sight, so there was nothing to refuse.{DIM:#}\n"
+    ))?;
     report::say(&format!("\n{BOLD}And whether it can be trusted{BOLD:#}\n"))?;
     let verified = scratch
         .remit(environment, &["verify"], None)
@@ -49,20 +72,11 @@ pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Result<Exit, Fa
     let as_told = scratch.as_it_must_be().map_err(io("the scratch repository cannot be read"))?
         && verified.contains("whole");
     if !as_told {
-        return Err(Failure::new(Exit::No, "the story did not come out as it must")
-            .hint("`remit doctor` shows what this machine can hold"));
+        return Err(Failure::new(Exit::No, "the story did not come out as it must").hint(
+            "`remit doctor` shows what this machine can hold, `remit demo --keep` keeps what there is",
+        ));
     }
-    if args.once {
-        fs::remove_dir_all(&scratch.folder).map_err(io("the scratch repository cannot be removed"))?;
-    } else {
-        report::say(&format!(
-            "\n{OK}Look around:{OK:#}\n  export REMIT_STATE_DIR={0}\n  cd {1}\n  remit log\n  remit explain frontend write backend/server.py\n  remit run -- sh\n{DIM}rm -r {2} removes it all{DIM:#}\n",
-            scratch.state.display(),
-            scratch.repository.display(),
-            scratch.folder.display()
-        ))?;
-    }
-    Ok(Exit::Yes)
+    Ok(())
 }
 
 struct Scratch {
@@ -72,17 +86,36 @@ struct Scratch {
 }
 
 impl Scratch {
-    fn make(environment: &Environment) -> io::Result<Self> {
+    fn named(environment: &Environment) -> io::Result<Self> {
         let id = remit_session::workspace::fresh()?;
         let base = environment.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
         let folder = base.join(format!("remit-demo-{}", id.as_str().get(..8).unwrap_or_default()));
         let (repository, state) = (folder.join("shop"), folder.join("state"));
+        Ok(Self { folder, repository, state })
+    }
+
+    fn make(&self) -> io::Result<()> {
         for (name, text) in FILES.iter().chain(&[("remit.yaml", POLICY)]) {
-            let file = repository.join(name);
+            let file = self.repository.join(name);
             fs::create_dir_all(file.parent().unwrap_or(Path::new("/")))?;
             fs::write(file, text)?;
         }
-        Ok(Self { folder, repository, state })
+        Ok(())
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn look_around(&self) -> String {
+        format!(
+            "\n{OK}Look around, in another terminal:{OK:#}\n  export REMIT_STATE_DIR={}\n  cd {}\n  remit log\n  remit explain frontend write backend/server.py\n  remit run frontend -- sh\n",
+            self.state.display(),
+            self.repository.display()
+        )
     }
 
     /// Starts this program in the scratch repository.
@@ -136,10 +169,11 @@ fn indented(text: &str) -> String {
 
 /// The agents' own lines, with the answers in colour.
 fn painted(text: &str) -> String {
+    let text = text.lines().map(printable).collect::<Vec<_>>();
     let paint = |line: &str| match (line.strip_prefix("+ "), line.strip_prefix("- ")) {
         (Some(rest), _) => format!("  {OK}allowed{OK:#}  {rest}\n"),
         (_, Some(rest)) => format!("  {ERROR}refused{ERROR:#}  {rest}\n"),
         _ => format!("           {DIM}{line}{DIM:#}\n"),
     };
-    text.lines().map(paint).collect()
+    text.iter().map(|line| paint(line)).collect()
 }

@@ -4,6 +4,7 @@ use crate::cli::DoctorArgs;
 use crate::failures::STATE_OUTSIDE;
 use crate::report::{self, DIM, ERROR, Failure, OK, WAIT};
 use remit_core::Exit;
+use remit_core::path::printable;
 use remit_sandbox::probe::probe;
 use remit_session::adapter::Adapter;
 use remit_session::base::find_program;
@@ -43,7 +44,10 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<Exit, 
         check("network", Mark::Warn, "not held; loopback is shared")
             .mend("a later version brings it; until then use the host's firewall"),
     );
-    checks.push(state(environment));
+    // What would be found inside is a folder of the session's own home.
+    if !remit_hooks::socket::inside() {
+        checks.push(state(environment));
+    }
     checks.extend(programs(environment));
     if args.json {
         let rows: Vec<_> = checks
@@ -60,7 +64,12 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<Exit, 
                 Mark::Warn => WAIT,
                 Mark::Fail => ERROR,
             };
-            out.push_str(&format!("{style}{:<4}{style:#}  {:<width$}  {}\n", word(c.mark), c.name, c.found));
+            out.push_str(&format!(
+                "{style}{:<4}{style:#}  {:<width$}  {}\n",
+                word(c.mark),
+                c.name,
+                printable(&c.found)
+            ));
             if let (Some(mend), true) = (&c.mend, c.mark != Mark::Ok) {
                 out.push_str(&format!("      {:<width$}  {DIM}{mend}{DIM:#}\n", ""));
             }
@@ -84,7 +93,7 @@ fn kernel() -> Vec<Check> {
         return vec![check(
             "session",
             Mark::Ok,
-            "this is inside a session: ask outside what the machine can hold",
+            "this is inside a session: ask outside what the machine can hold, and where the state is",
         )];
     }
     let found = probe();

@@ -2,10 +2,14 @@
 
 use crate::cli::ExplainArgs;
 use crate::failures::no_agent;
-use crate::report::{self, BOLD, DIM, Failure, style_of};
+use crate::report::{self, BOLD, DIM, Failure, WAIT, style_of};
+use remit_core::path::printable;
+use remit_core::wire::{Answer, Request, VERSION};
 use remit_core::{
     AbsPath, Action, Actor, AgentName, Assurance, Effect, Exit, Layer, Object, Reason, Verb, Why,
 };
+use remit_hooks::socket::inside;
+use remit_hooks::{Asker, SocketAsker};
 use remit_policy::{Explanation, Facts, Fate, PathRules, Pattern, Policy, Remedy, RuleFate, explain};
 use remit_session::environment::Environment;
 use remit_session::workspace::Workspace;
@@ -15,27 +19,10 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Explains one action. Exit 0 allow, 1 deny, 8 ask.
 pub(crate) fn run(args: &ExplainArgs, environment: &Environment) -> Result<Exit, Failure> {
-    let workspace = Workspace::open(&environment.cwd, environment)?;
-    let (policy, _) = workspace.policy()?;
-    if policy.agent(&args.agent).is_none() {
-        return Err(no_agent(&args.agent, policy.agents().map(|(name, _)| name)));
-    }
-    let usage = |e: String| Failure::new(Exit::Usage, e);
-    let verb: Verb = args.verb.parse().map_err(usage)?;
-    let agent = AgentName::new(&args.agent).map_err(|e| usage(e.to_string()))?;
-    let object = object(verb, &args.object, environment)?;
-    let actor = Actor { agent, session: None, assurance: Assurance::Claimed };
-    let action = Action { actor, verb, object };
-    let mut explanation = explain(&policy, &Facts::default(), &action);
-    if let Some(absence) = absence(&policy, &action) {
-        absence.tell(&action, &mut explanation);
-    } else if foreign_sibling(&action, &explanation) {
-        refuse(
-            &mut explanation,
-            "a temporary sibling may be touched only by the session that made it".into(),
-        );
-        explanation.remedy = Some(in_particular(&action));
-    }
+    let (action, explanation) = match inside() {
+        true => of_session(action(args, environment)?)?,
+        false => of_policy(args, environment)?,
+    };
     if args.json {
         report::say_json(&as_json(&action, &explanation))?;
     } else {
@@ -46,6 +33,62 @@ pub(crate) fn run(args: &ExplainArgs, environment: &Environment) -> Result<Exit,
         Effect::Deny => Exit::No,
         Effect::Ask => Exit::Ask,
     })
+}
+
+/// What today's policy says.
+fn of_policy(args: &ExplainArgs, environment: &Environment) -> Result<(Action, Explanation), Failure> {
+    let workspace = Workspace::open(&environment.cwd, environment)?;
+    let (policy, _) = workspace.policy()?;
+    if policy.agent(&args.agent).is_none() {
+        return Err(no_agent(&args.agent, policy.agents().map(|(name, _)| name)));
+    }
+    let action = action(args, environment)?;
+    let mut explanation = explain(&policy, &Facts::default(), &action);
+    if let Some(absence) = absence(&policy, &action) {
+        absence.tell(&action, &mut explanation);
+    } else if foreign_sibling(&action, &explanation) {
+        refuse(
+            &mut explanation,
+            "a temporary sibling may be touched only by the session that made it".into(),
+        );
+        explanation.remedy = Some(in_particular(&action));
+    }
+    // It answers all the same: who mends a policy asks it what it says.
+    if let Some(failed) = remit_config::run_tests(&policy).first() {
+        report::talk(&format!(
+            "{WAIT}remit: a test of the policy itself fails, so nothing runs under it{WAIT:#} ({}: {})\n",
+            failed.place,
+            printable(&failed.message)
+        ));
+    }
+    Ok((action, explanation))
+}
+
+/// What the policy says that this session is held by, whatever the file says by now.
+fn of_session(action: Action) -> Result<(Action, Explanation), Failure> {
+    let (agent, object) = (action.actor.agent.clone(), action.object.clone());
+    let request = Request::Explain { version: VERSION, agent, verb: action.verb, object };
+    let unanswered =
+        |why: String| Failure::new(Exit::Io, "the session cannot be asked what it is held by").cause(why);
+    match SocketAsker::default().ask(&request).map_err(unanswered)? {
+        Answer::Explained { explanation } => {
+            let explanation = serde_json::from_str(&explanation).map_err(|e| unanswered(e.to_string()))?;
+            Ok((action, explanation))
+        }
+        Answer::Failed { why } => Err(Failure::new(Exit::NotFound, why)),
+        Answer::Verdict(_) | Answer::Noted { .. } => {
+            Err(unanswered("the answer does not fit the request".to_owned()))
+        }
+    }
+}
+
+fn action(args: &ExplainArgs, environment: &Environment) -> Result<Action, Failure> {
+    let usage = |e: String| Failure::new(Exit::Usage, e);
+    let verb: Verb = args.verb.parse().map_err(usage)?;
+    let agent = AgentName::new(&args.agent).map_err(|e| usage(e.to_string()))?;
+    let object = object(verb, &args.object, environment)?;
+    let actor = Actor { agent, session: None, assurance: Assurance::Claimed };
+    Ok(Action { actor, verb, object })
 }
 
 fn object(verb: Verb, text: &OsStr, environment: &Environment) -> Result<Object, Failure> {
@@ -94,11 +137,10 @@ struct Absence {
     folder: AbsPath,
 }
 
-/// Whether what the action is done to is there outside and not inside; making it anew is another matter. Inside a
-/// session everything is as it is seen.
+/// Whether what the action is done to is there outside and not inside; making it anew is another matter.
 fn absence(policy: &Policy, action: &Action) -> Option<Absence> {
     let path = match &action.object {
-        _ if action.verb == Verb::Create || remit_hooks::socket::inside() => return None,
+        _ if action.verb == Verb::Create => return None,
         Object::Path(path) | Object::Move { from: path, .. } => path,
         Object::Host { .. } => return None,
     };
@@ -196,7 +238,6 @@ fn as_text(action: &Action, explanation: &Explanation) -> String {
             let entry = deciding.and_then(|d| d.rule.as_ref()).map(|rule| format!(" ({})", rule.id));
             below(&format!("nothing in remit.yaml changes that{}", entry.unwrap_or_default()));
         }
-        Some(Remedy::Ask) => below("a person's answer changes that"),
         Some(Remedy::Change(rule)) if deciding.and_then(|d| d.rule.as_ref()) == Some(rule) => {
             below("to allow it, change that rule");
         }

@@ -9,7 +9,8 @@ use remit_hooks::socket::inside;
 use remit_hooks::{Asker, Files, Host, Reply, SocketAsker};
 use remit_sandbox::endings;
 use remit_session::environment::Environment;
-use remit_session::outside;
+use remit_session::outside::{self, OutsideError};
+use remit_session::workspace::OpenError;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -100,25 +101,51 @@ impl Surroundings {
         let home = self.environment.home().and_then(|h| AbsPath::try_from(h.as_path()).ok());
         let input = door::read_input(std::io::stdin().lock());
         let files = Files { home, held: inside() };
-        door::serve(Hook { host, event, root: &self.root }, input, self.asker().as_ref(), &files)
+        let hook = Hook { host, event };
+        door::serve(hook, input, self.asker(host).as_ref(), &files)
     }
 
     /// The denial of what was not judged in time.
     fn refuse(&self, host: Host, event: &str, why: &str) -> Reply {
-        door::unjudged(Hook { host, event, root: &self.root }, why, self.asker().as_ref())
+        door::unjudged(Hook { host, event }, why, self.asker(host).as_ref())
     }
 
-    fn asker(&self) -> Box<dyn Asker + '_> {
-        if inside() { Box::new(SocketAsker::default()) } else { Box::new(Outside(self)) }
+    fn asker(&self, host: Host) -> Box<dyn Asker + '_> {
+        if inside() {
+            Box::new(SocketAsker::default())
+        } else {
+            Box::new(Outside { host, surroundings: self })
+        }
     }
 }
 
 /// Asks the workspace itself.
-struct Outside<'a>(&'a Surroundings);
+struct Outside<'a> {
+    host: Host,
+    surroundings: &'a Surroundings,
+}
 
 impl Asker for Outside<'_> {
     fn ask(&self, request: &Request) -> Result<Answer, String> {
-        let Surroundings { environment, root, agent } = self.0;
-        outside::answer(root, environment, agent.as_deref(), request).map_err(|e| e.to_string())
+        let Surroundings { environment, root, agent } = self.surroundings;
+        outside::answer(root, environment, agent.as_deref(), request).map_err(|e| self.refused(&e))
+    }
+}
+
+impl Outside<'_> {
+    /// Why nothing is allowed; where that is for want of a policy, with the way out: whoever is refused everything
+    /// must learn by what, and how it ends.
+    fn refused(&self, why: &OutsideError) -> String {
+        let (OutsideError::NoPolicy(_) | OutsideError::Open(OpenError::Find(_) | OpenError::Findings { .. })) =
+            why
+        else {
+            return why.to_string();
+        };
+        let host = self.host.word();
+        format!(
+            "{why}. In `{}`, a person runs `remit check` and mends it, or `remit hooks uninstall {host}` if Remit is \
+             not used there any more",
+            self.surroundings.root
+        )
     }
 }

@@ -3,18 +3,20 @@
 use crate::cli::{HooksAction, HooksArgs, HooksTarget};
 use crate::failures::no_agent;
 use crate::report::{self, ERROR, Failure, OK, WAIT};
+use remit_config::FindError;
+use remit_core::path::printable;
 use remit_core::{AbsPath, AgentName, Exit};
-use remit_hooks::install::{self, Backup, Removal, State};
+use remit_hooks::install::{self, Backup, Removal, State, Status};
 use remit_hooks::{Command, Host, canary, file, is_denial};
 use remit_ledger::{Door, Event, Record};
 use remit_sandbox::plain::{Plain, spawn_plain};
 use remit_session::environment::Environment;
 use remit_session::recorder::now;
-use remit_session::workspace::Workspace;
+use remit_session::workspace::{OpenError, Workspace};
 use serde_json::json;
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// Does one of the four.
@@ -25,9 +27,12 @@ pub(crate) fn run(args: &HooksArgs, environment: &Environment) -> Result<Exit, F
     | HooksAction::Test(target)) = &args.action;
     let place = Installation::find(target, environment)?;
     match &args.action {
-        HooksAction::Install(_) => place.install(),
+        HooksAction::Install(_) => match place.broken {
+            Some(error) => Err(error.into()),
+            None => place.install(),
+        },
         HooksAction::Uninstall(_) => place.uninstall(),
-        HooksAction::Status(target) => place.status(target.json),
+        HooksAction::Status(target) => place.status(target.agent.as_deref(), target.json),
         HooksAction::Test(target) => place.test(target.json),
     }
 }
@@ -36,23 +41,40 @@ pub(crate) fn run(args: &HooksArgs, environment: &Environment) -> Result<Exit, F
 struct Installation {
     host: Host,
     workspace: Workspace,
-    command: Command,
+    /// Why there is no policy; hooks can be looked at and taken out all the same.
+    broken: Option<OpenError>,
+    /// The agent that was named, or could be meant.
+    agent: Option<AgentName>,
+    binary: AbsPath,
     settings: PathBuf,
-    backup: PathBuf,
 }
 
 impl Installation {
     fn find(target: &HooksTarget, environment: &Environment) -> Result<Self, Failure> {
         let host: Host = target.host.parse().map_err(|_| unknown_host(&target.host))?;
-        let workspace = Workspace::open(&environment.cwd, environment)?;
-        let agent = agent(target, &workspace)?;
-        let wrong =
-            |e: &dyn std::error::Error| Failure::because(Exit::Config, "the hooks cannot be registered", e);
-        let binary = AbsPath::try_from(environment.exe.as_path()).map_err(|e| wrong(&e))?;
-        let command = Command::new(&binary, &workspace.root, agent).map_err(|e| wrong(&e))?;
+        let (workspace, broken) = governed(host, environment)?;
+        let agent = agent(target, &workspace, broken.is_none())?;
+        let binary = AbsPath::try_from(environment.exe.as_path()).map_err(|e| unregistered(&e))?;
         let settings = workspace.root.as_path().join(host.dialect().settings_file());
-        let backup = workspace.state()?.root().join(format!("hooks-{}.json", host.word()));
-        Ok(Self { host, workspace, command, settings, backup })
+        Ok(Self { host, workspace, broken, agent, binary, settings })
+    }
+
+    fn command(&self, agent: Option<AgentName>) -> Result<Command, Failure> {
+        Command::new(&self.binary, &self.workspace.root, agent).map_err(|e| unregistered(&e))
+    }
+
+    /// Keeps others out who would install or remove at the same time: they wait.
+    fn lock(&self) -> Result<std::fs::File, Failure> {
+        let file = self.workspace.state()?.root().join("hooks.lock");
+        file::lock(&file).map_err(|e| Failure::because(Exit::Io, "the hooks cannot be locked", &e))
+    }
+
+    fn backup(&self) -> Result<PathBuf, Failure> {
+        Ok(self.workspace.state_place()?.root().join(format!("hooks-{}.json", self.host.word())))
+    }
+
+    fn shown(&self) -> String {
+        printable(&self.settings.display().to_string())
     }
 
     fn text(&self) -> Result<Option<String>, Failure> {
@@ -60,7 +82,7 @@ impl Installation {
     }
 
     fn kept(&self) -> Result<Option<Backup>, Failure> {
-        let text = file::read(&self.backup)
+        let text = file::read(&self.backup()?)
             .map_err(|e| Failure::because(Exit::Io, "the backup cannot be read", &e))?;
         let parse = |t: String| {
             serde_json::from_str(&t)
@@ -78,19 +100,21 @@ impl Installation {
     }
 
     fn install(&self) -> Result<Exit, Failure> {
+        let _lock = self.lock()?;
         let text = self.text()?;
-        let (new, mut backup) =
-            install::install(self.host, text.as_deref(), &self.command, self.kept()?.as_ref())
-                .map_err(|e| self.malformed(&e))?;
+        let command = self.command(self.agent.clone())?;
+        let (new, mut backup) = install::install(self.host, text.as_deref(), &command, self.kept()?.as_ref())
+            .map_err(|e| self.malformed(&e))?;
         backup.made_folder |= !file::has_folder(&self.settings).map_err(|e| self.unwritten(&e))?;
         let kept = serde_json::to_string(&backup)
             .map_err(|e| Failure::because(Exit::Io, "the backup cannot be written", &e))?;
-        let seen = file::read(&self.backup)
-            .map_err(|e| Failure::because(Exit::Io, "the backup cannot be read", &e))?;
+        let place = self.backup()?;
+        let seen =
+            file::read(&place).map_err(|e| Failure::because(Exit::Io, "the backup cannot be read", &e))?;
         // The backup first: what cannot be undone is not done.
-        file::replace(&self.backup, seen.as_deref(), Some(&kept))
+        file::replace(&place, seen.as_deref(), Some(&kept))
             .map_err(|e| Failure::because(Exit::Io, "the backup cannot be written", &e))?;
-        let shown = self.settings.display();
+        let shown = self.shown();
         if text.as_deref() == Some(new.as_str()) {
             report::say(&format!("{OK}ok{OK:#}  {shown} has the hooks already\n"))?;
             return Ok(Exit::Yes);
@@ -101,15 +125,21 @@ impl Installation {
         report::talk(
             "remit: hooks are advice that the program can lose; `remit run` lets the kernel hold the session\n",
         );
+        self.unruled(Some(self.agent.as_ref().map(AgentName::as_str)));
         Ok(Exit::Yes)
     }
 
     fn uninstall(&self) -> Result<Exit, Failure> {
-        let text = self.text()?;
-        let kept = self.kept()?;
+        // Where there is nothing to do, no state is made.
+        if install::uninstall(self.host, self.text()?.as_deref(), None) == Ok(Removal::Unchanged) {
+            report::say(&format!("{OK}ok{OK:#}  {} has no hooks of remit\n", self.shown()))?;
+            return Ok(Exit::Yes);
+        }
+        let _lock = self.lock()?;
+        let (text, kept) = (self.text()?, self.kept()?);
         let removal =
             install::uninstall(self.host, text.as_deref(), kept.as_ref()).map_err(|e| self.malformed(&e))?;
-        let shown = self.settings.display();
+        let shown = self.shown();
         match removal {
             Removal::Unchanged => report::say(&format!("{OK}ok{OK:#}  {shown} has no hooks of remit\n"))?,
             Removal::Write(new) => {
@@ -129,43 +159,82 @@ impl Installation {
         Ok(Exit::Yes)
     }
 
-    fn status(&self, as_json: bool) -> Result<Exit, Failure> {
+    fn status(&self, named: Option<&str>, as_json: bool) -> Result<Exit, Failure> {
         let text = self.text()?;
-        let status =
-            install::status(self.host, text.as_deref(), &self.command).map_err(|e| self.malformed(&e))?;
-        let word = |state: &State| match state {
-            State::Current => "current",
-            State::Stale => "stale",
-            State::Absent => "absent",
-        };
+        // Whoever is registered, is; the question is whether as it was installed for that agent.
+        let registered = install::registered_agent(self.host, text.as_deref());
+        let command = self.command(registered.clone().unwrap_or_else(|| self.agent.clone()))?;
+        let status = install::status(self.host, text.as_deref(), &command).map_err(|e| self.malformed(&e))?;
+        let agent = registered.as_ref().map(|agent| agent.as_ref().map(AgentName::as_str));
+        let other = named.is_some_and(|named| agent.is_some_and(|agent| agent != Some(named)));
+        let in_force = status.in_force() && !other;
         if as_json {
             let events: serde_json::Map<_, _> =
-                status.events.iter().map(|(name, state)| ((*name).to_owned(), json!(word(state)))).collect();
+                status.events.iter().map(|(name, state)| ((*name).to_owned(), json!(word(*state)))).collect();
             report::say_json(&json!({
                 "version": 1,
                 "host": self.host.word(),
                 "settings": self.settings,
-                "in_force": status.in_force(),
+                "agent": agent.flatten(),
+                "in_force": in_force,
                 "disabled": status.disabled,
                 "events": events,
             }))?;
         } else {
-            let rows: Vec<_> = status
-                .events
-                .iter()
-                .map(|(name, state)| {
-                    let style = if *state == State::Current { OK } else { WAIT };
-                    vec![format!("  {name}"), format!("{style}{}{style:#}", word(state))]
-                })
-                .collect();
-            let head = match (status.in_force(), status.disabled) {
-                (true, _) => format!("{OK}in force{OK:#}"),
-                (_, true) => format!("{ERROR}switched off{ERROR:#} by `disableAllHooks`"),
-                _ => format!("{WAIT}not in force{WAIT:#}: `remit hooks install {}`", self.host.word()),
-            };
-            report::say(&format!("{head}  {}\n{}", self.settings.display(), report::table(&rows)))?;
+            let head = self.head(&status, agent, named.filter(|_| other));
+            let rows: Vec<_> = status.events.iter().map(|(name, state)| row(name, *state)).collect();
+            report::say(&format!("{head}\n{}", report::table(&rows)))?;
         }
-        Ok(if status.in_force() { Exit::Yes } else { Exit::No })
+        self.unruled(agent);
+        Ok(if in_force { Exit::Yes } else { Exit::No })
+    }
+
+    /// Whether they are in force, where, as which agent, and what would change it. `other`: the agent that was asked for,
+    /// where it is not the one that is registered.
+    fn head(&self, status: &Status, agent: Option<Option<&str>>, other: Option<&str>) -> String {
+        let host = self.host.word();
+        let agent_of = |agent: Option<&str>| agent.map_or(String::new(), |agent| format!(" --agent {agent}"));
+        let settings = self.shown();
+        let as_whom = match agent {
+            Some(Some(agent)) => format!(", as the agent `{agent}`"),
+            Some(None) => ", as the only agent".to_owned(),
+            None => String::new(),
+        };
+        let how = match (status.disabled, other) {
+            (true, _) => format!("{ERROR}switched off{ERROR:#} by `disableAllHooks`"),
+            (_, Some(other)) => {
+                format!(
+                    "{WAIT}not in force for `{other}`{WAIT:#}: `remit hooks install {host} --agent {other}`"
+                )
+            }
+            (false, None) if status.in_force() => format!("{OK}in force{OK:#}"),
+            (false, None) => {
+                let named = self.agent.as_ref().map(AgentName::as_str).filter(|name| *name != host);
+                let agent = agent_of(agent.unwrap_or(named));
+                format!("{WAIT}not in force{WAIT:#}: `remit hooks install {host}{agent}`")
+            }
+        };
+        format!("{how}  {settings}{as_whom}")
+    }
+
+    /// Says where hooks that are registered refuse everything.
+    fn unruled(&self, agent: Option<Option<&str>>) {
+        let Some(agent) = agent else { return };
+        let agents = &self.workspace.source.agents;
+        let tested = || self.workspace.policy_outside().err().map(|error| error.to_string());
+        let why = match (&self.broken, agent) {
+            (Some(error), _) => Some(error.to_string()),
+            (None, Some(name)) if !agents.contains_key(name) => {
+                Some(format!("the policy has no agent `{name}`"))
+            }
+            (None, _) => tested(),
+        };
+        let Some(why) = why else { return };
+        let host = self.host.word();
+        report::talk(&format!(
+            "{WAIT}remit: every call is refused until this is mended, or `remit hooks uninstall {host}`: {}{WAIT:#}\n",
+            printable(&why)
+        ));
     }
 
     fn test(&self, as_json: bool) -> Result<Exit, Failure> {
@@ -183,7 +252,7 @@ impl Installation {
         } else if refused {
             report::say(&format!("{OK}ok{OK:#}  the registered hook refused a call that must be refused\n"))?;
         } else {
-            report::say(&format!("{ERROR}not held{ERROR:#}  {why}\n"))?;
+            report::say(&format!("{ERROR}not held{ERROR:#}  {}\n", printable(&why)))?;
         }
         Ok(if refused { Exit::Yes } else { Exit::No })
     }
@@ -202,6 +271,45 @@ impl Installation {
     }
 }
 
+fn word(state: State) -> &'static str {
+    match state {
+        State::Current => "current",
+        State::Stale => "stale",
+        State::Absent => "absent",
+    }
+}
+
+fn row(event: &str, state: State) -> Vec<String> {
+    let style = if state == State::Current { OK } else { WAIT };
+    vec![format!("  {event}"), format!("{style}{}{style:#}", word(state))]
+}
+
+fn unregistered(error: &dyn std::error::Error) -> Failure {
+    Failure::because(Exit::Config, "the hooks cannot be registered", error)
+}
+
+/// The workspace that this folder belongs to: the nearest with a policy, or with hooks that were registered when there
+/// was one. The second says why the policy cannot be read.
+fn governed(host: Host, environment: &Environment) -> Result<(Workspace, Option<OpenError>), Failure> {
+    let hooked = |folder: &&Path| {
+        let text = file::read(&folder.join(host.dialect().settings_file()));
+        text.is_ok_and(|text| install::registered_agent(host, text.as_deref()).is_some())
+    };
+    let hooked = environment.cwd.ancestors().find(hooked).map(Path::to_owned);
+    let ruled = remit_config::find::nearest(&environment.cwd);
+    // Both lead from here upwards, so the longer one is the nearer.
+    let nearest = [hooked, ruled].into_iter().flatten().max_by_key(|folder| folder.as_os_str().len());
+    let root = nearest.unwrap_or_else(|| environment.cwd.clone());
+    let error = match Workspace::open(&root, environment) {
+        Ok(workspace) if workspace.root.as_path() == root => return Ok((workspace, None)),
+        Ok(_) => OpenError::Find(FindError::Missing(root.clone())),
+        Err(error @ (OpenError::Find(_) | OpenError::Findings { .. })) => error,
+        Err(error) => return Err(error.into()),
+    };
+    let path = AbsPath::try_from(root.as_path()).map_err(|e| OpenError::Path(root, e))?;
+    Ok((Workspace::bare(&path, environment)?, Some(error)))
+}
+
 fn unknown_host(name: &str) -> Failure {
     let known: Vec<&str> = Host::ALL.into_iter().map(Host::word).collect();
     let shown = remit_core::path::escape(name.as_bytes());
@@ -210,7 +318,7 @@ fn unknown_host(name: &str) -> Failure {
 }
 
 /// The agent that the host's sessions are: the one that was named, or the only one that could be meant.
-fn agent(target: &HooksTarget, workspace: &Workspace) -> Result<Option<AgentName>, Failure> {
+fn agent(target: &HooksTarget, workspace: &Workspace, policy: bool) -> Result<Option<AgentName>, Failure> {
     let agents = &workspace.source.agents;
     let name = match &target.agent {
         Some(name) => Some(name.clone()),
@@ -218,7 +326,7 @@ fn agent(target: &HooksTarget, workspace: &Workspace) -> Result<Option<AgentName
         None => None,
     };
     let Some(name) = name else { return Ok(None) };
-    if !agents.contains_key(&name) {
+    if policy && !agents.contains_key(&name) {
         return Err(no_agent(&name, agents.keys().map(String::as_str)));
     }
     AgentName::new(&name)

@@ -15,6 +15,10 @@ const NAME: &str = "remit.yaml";
 /// Writes `remit.yaml` in this folder, unless there is one.
 pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<Exit, Failure> {
     let file = environment.cwd.join(NAME);
+    if let Err(error) = remit_config::find::wrong_name(&environment.cwd) {
+        let failure = Failure::new(Exit::Conflict, error.to_string());
+        return Err(error.hint().into_iter().fold(failure, Failure::hint));
+    }
     let surveyed =
         survey(environment).map_err(|e| Failure::because(Exit::Io, "this folder cannot be looked at", &e))?;
     let proposal = propose(&surveyed);

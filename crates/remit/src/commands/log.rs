@@ -3,6 +3,7 @@
 use crate::cli::{EffectName, LogArgs};
 use crate::report::{self, DIM, ERROR, Failure, style_of};
 use clap::ValueEnum;
+use remit_core::path::{escape, printable};
 use remit_core::{Effect, Exit, Verb};
 use remit_ledger::{Event, Record};
 use remit_session::environment::Environment;
@@ -218,7 +219,7 @@ impl<'a> Filter<'a> {
             && (self.args.session.is_none()
                 || record.session.as_ref().is_some_and(|s| self.is_session(s.as_str())))
             && is(&self.args.call, record.call.as_ref().map(|c| c.as_str()))
-            && self.effect.is_none_or(|e| record.effect == Some(e))
+            && self.effect.is_none_or(|e| record.effect.is_some_and(|had| is_of(had, e)))
             && self.verb.is_none_or(|v| record.verb == Some(v))
             && self.event.is_none_or(|e| record.event == e)
             && self.path.as_deref().is_none_or(|p| below(&record.path, p) || below(&record.to, p))
@@ -232,13 +233,19 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// A moment as records have it, from RFC 3339 or a span back such as `30m`.
+/// What a person would have been asked is refused as long as nobody can be.
+fn is_of(had: Effect, wanted: Effect) -> bool {
+    had == wanted || (wanted, had) == (Effect::Deny, Effect::Ask)
+}
+
+/// A moment as records have it, from RFC 3339, a day (its beginning, in UTC), or a span back such as `30m`.
 fn since(text: &str) -> Result<String, Failure> {
     let wrong = || {
         Failure::new(Exit::Usage, format!("`{text}` is neither a time nor a span"))
-            .hint("such as 2026-11-30T12:00:00Z, 30m, 2h, 3d")
+            .hint("such as 2026-11-30, 2026-11-30T12:00:00Z, 30m, 2h, 3d")
     };
-    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+    let day = if text.len() == 10 { format!("{text}T00:00:00Z") } else { String::new() };
+    if let Ok(time) = text.parse::<jiff::Timestamp>().or_else(|_| day.parse()) {
         return Ok(remit_ledger::Time::from(time).to_string());
     }
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
@@ -258,7 +265,7 @@ fn since(text: &str) -> Result<String, Failure> {
 fn show(shown: &Shown, json: bool) -> Result<(), Failure> {
     match shown {
         Shown::Damage(what) if json => report::say_json(&json!({"damaged": what})),
-        Shown::Damage(what) => report::say(&format!("{ERROR}damaged{ERROR:#}  {what}\n")),
+        Shown::Damage(what) => report::say(&format!("{ERROR}damaged{ERROR:#}  {}\n", printable(what))),
         Shown::Record(entry, record, chained) if json => report::say_json(&json!({
             "seq": entry.seq, "hash": entry.hash.to_string(), "chained": chained, "record": record,
         })),
@@ -269,49 +276,55 @@ fn show(shown: &Shown, json: bool) -> Result<(), Failure> {
     }
 }
 
-/// A record as one line, and a second one with the reason where something was refused.
+/// A record as one line, with the reason where something was refused. What others wrote stays on it: paths were escaped
+/// when they were recorded, the rest is escaped here.
 fn line(seq: u64, record: &Record) -> String {
     let time = record.time.to_string();
-    let clock = time.get(11..19).unwrap_or(&time);
+    let second = time.get(..19).unwrap_or(&time);
     let agent = record.agent.as_ref().map_or("–", |a| a.as_str());
     let effect = record.effect.map(|e| {
         let style = style_of(e);
         format!("{style}{:<5}{style:#} ", e.to_string())
     });
     let what = match record.verb {
-        Some(verb) => format!("{verb} {}", record.path.as_deref().unwrap_or_default()),
+        Some(verb) => format!("{verb} {}", printable(record.path.as_deref().unwrap_or_default())),
         None => event_words(record),
     };
-    let mut out = format!("{DIM}{seq:>6} {clock}{DIM:#}  {agent}  {}{what}", effect.unwrap_or_default());
+    let mut out = format!("{DIM}{seq:>6} {second}Z{DIM:#}  {agent}  {}{what}", effect.unwrap_or_default());
     if let Some(to) = &record.to {
-        out.push_str(&format!(" -> {to}"));
+        out.push_str(&format!(" -> {}", printable(to)));
     }
     let more = record.counts.get(REFUSED).filter(|_| record.verb.is_some()).map(|n| format!("{n} more"));
     let mut tail = Vec::new();
-    tail.extend(more.as_deref());
-    tail.extend(record.tool.as_deref());
-    tail.extend(record.syscall.as_deref());
+    tail.extend(more);
+    tail.extend(record.tool.as_deref().map(escaped));
+    tail.extend(record.syscall.as_deref().map(escaped));
     if !tail.is_empty() {
         out.push_str(&format!("  {DIM}[{}]{DIM:#}", tail.join(" ")));
     }
-    out.push('\n');
     if let (Some(why), Some(Effect::Deny | Effect::Ask)) = (&record.why, record.effect) {
-        out.push_str(&format!("                 {DIM}{why}{DIM:#}\n"));
+        out.push_str(&format!("  {DIM}{}{DIM:#}", printable(why)));
     }
+    out.push('\n');
     out
+}
+
+/// What an agent or its program wrote.
+fn escaped(text: &str) -> String {
+    escape(text.as_bytes())
 }
 
 fn event_words(record: &Record) -> String {
     let name = serde_json::to_value(record.event).ok().and_then(|v| v.as_str().map(str::to_owned));
     let mut words = name.unwrap_or_default();
     for (key, value) in &record.counts {
-        words.push_str(&format!(" {key} {value}"));
+        words.push_str(&format!(" {} {value}", escaped(key)));
     }
     if let Some(session) = record.session.as_ref().filter(|_| record.event == Event::SessionStart) {
         words.push_str(&format!(" {session}"));
     }
     if let Some(command) = record.command.as_ref().or(record.program.as_ref()) {
-        words.push_str(&format!(" {command}"));
+        words.push_str(&format!(" {}", escaped(command)));
     }
     if let Some(why) = &record.why {
         words.push_str(&format!(" {why}"));
@@ -321,7 +334,7 @@ fn event_words(record: &Record) -> String {
             let said = match (value.get("code"), value.get("signal")) {
                 (Some(code), _) => format!("with code {code}"),
                 (_, Some(signal)) => format!("by signal {signal}"),
-                _ => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+                _ => printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
             };
             words.push_str(&format!(" {said}"));
         }

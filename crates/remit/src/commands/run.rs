@@ -3,6 +3,7 @@
 use crate::cli::RunArgs;
 use crate::report::{self, DIM, Failure, WAIT};
 use remit_core::exit::by_signal;
+use remit_core::path::printable;
 use remit_core::{AbsPath, Exit};
 use remit_hooks::{Command, Host, install::settings_json};
 use remit_sandbox::launch::{ChildExit, LaunchError, WindowSize};
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failu
     let session = start(args, environment).map_err(|failure| failure.ends(Exit::NeverStarted))?;
     // What is held from the start only is in the session's first record; what is not held at all is said.
     for note in session.notes.iter().filter(|n| n.starts_with("not held")) {
-        report::talk(&format!("{DIM}remit: {note}{DIM:#}\n"));
+        report::talk(&format!("{DIM}remit: {}{DIM:#}\n", printable(note)));
     }
     let attended = session.attend();
     let ended = session.finish().map_err(|e| {

@@ -3,6 +3,7 @@
 use crate::cli::VerifyArgs;
 use crate::report::{self, ERROR, Failure, OK};
 use remit_core::Exit;
+use remit_core::path::printable;
 use remit_session::environment::Environment;
 use remit_session::workspace::Workspace;
 use remit_store::{HeadState, Keys, LedgerError, Report, verify};
@@ -92,10 +93,10 @@ fn as_text(report: &Report) -> String {
     );
     let mut line = |text: String| out.push_str(&format!("  {text}\n"));
     if let Some(bad) = &report.first_bad {
-        line(format!("{ERROR}first bad record{ERROR:#}: {bad}"));
+        line(format!("{ERROR}first bad record{ERROR:#}: {}", printable(&bad.to_string())));
     }
     for bad in &report.checkpoints.bad {
-        line(format!("{ERROR}{}{ERROR:#}: {}", bad.at, bad.why));
+        line(format!("{ERROR}{}{ERROR:#}: {}", bad.at, printable(&bad.why.to_string())));
     }
     match report.head {
         HeadState::Fits | HeadState::Unreached => {}

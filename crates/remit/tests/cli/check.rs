@@ -248,3 +248,78 @@ fn what_is_out_of_bounds_and_lies_in_gits_records_all_the_same() -> Result<()> {
     "#);
     Ok(())
 }
+
+#[test]
+fn what_concerns_the_whole_file_is_said_so() -> Result<()> {
+    let env = workspace()?;
+    let text = "version: \"1.0\"\naudit: {alert_on_violation: true}\nagents: {}\n";
+    env.write(env.project().join("remit.yaml"), text)?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"
+    $ remit check
+    ok  remit.yaml: no errors, 1 warning, 0 notes
+    2> warning[not-held-yet]: `audit` is not obeyed yet: refusals and changes are in the ledger, and nothing else is told
+    2>  │
+    2>  ╰ note: in remit.yaml
+    2>
+    = 0
+    ");
+    let outcome = remit(&env, &["check"])?;
+    assert!(outcome.stderr.lines().all(|line| !line.ends_with(' ')), "{:?}", outcome.stderr);
+    Ok(())
+}
+
+#[test]
+fn what_is_missing_is_looked_for_in_the_folder_of_its_agent() -> Result<()> {
+    let env = workspace()?;
+    let text = "version: \"1.0\"\nagents:\n  a: {base_workspace: src, permissions: [{path: docs, access: read}]}\n  b: {permissions: [{path: gone, access: read}]}\n";
+    env.write(env.project().join("remit.yaml"), text)?;
+    let outcome = remit(&env, &["check", "--json"])?.ended(0)?;
+    let said: Value = serde_json::from_slice(&outcome.raw)?;
+    let messages: Vec<&str> =
+        said["findings"].as_array().into_iter().flatten().filter_map(|f| f["message"].as_str()).collect();
+    assert_eq!(messages, ["`docs` does not exist yet in `src`", "`gone` does not exist yet"]);
+    Ok(())
+}
+
+#[test]
+fn a_default_that_asks_is_told_to_refuse() -> Result<()> {
+    let env = workspace()?;
+    let text = "version: \"1.0\"\ndefault_policy: ask\nallow_insecure_default: true\nagents:\n  default: {permissions: [{path: src, access: all}]}\n";
+    env.write(env.project().join("remit.yaml"), text)?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"], &["explain", "default", "write", "docs/x"]])?, @r#"
+    $ remit check
+    ok  remit.yaml: no errors, 0 warnings, 1 note
+    2> note[not-held-yet]: nobody can be asked yet: `remit run` and the hooks refuse what no rule covers
+    2>   ╭▸ remit.yaml:2:17
+    2>   │
+    2> 2 │ default_policy: ask
+    2>   ╰╴                ━━━
+    2>
+    = 0
+    $ remit explain default write docs/x
+    ask  default must ask before it may write [PROJECT]/docs/x
+         no rule covers it, and the default is to ask, but nobody can be asked yet
+         to allow it, add to agents.default.permissions:
+           - {path: "[PROJECT]/docs/x", access: write}
+
+    layers (–: no opinion)
+      protected    –
+      system       –
+      client       –
+      scope        –
+      agent        ask  decided
+      intent       –
+      owned-scope  –
+      freshness    –
+      approval     –
+    = 8
+    "#);
+    let outcome = remit(&env, &["run", "--", "/bin/sh", "-c", "echo x >new"])?;
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    for effect in ["ask", "deny"] {
+        let log = remit(&env, &["log", "--effect", effect])?.ended(0)?;
+        assert!(log.stdout.contains("ask   create [PROJECT]/new"), "{effect}: {}", log.stdout);
+        assert!(log.stdout.contains("nobody can be asked yet"), "{effect}: {}", log.stdout);
+    }
+    Ok(())
+}

@@ -157,11 +157,12 @@ fn what_a_person_must_be_asked() -> Result<()> {
     let asks =
         POLICY.replacen("global_rules", "default_policy: ask\nallow_insecure_default: true\nglobal_rules", 1);
     env.write(env.project().join("remit.yaml"), asks)?;
-    insta::assert_snapshot!(transcript(&env, &[&["explain", "narrow", "write", "sub/x"]])?, @"
+    insta::assert_snapshot!(transcript(&env, &[&["explain", "narrow", "write", "sub/x"]])?, @r#"
     $ remit explain narrow write sub/x
     ask  narrow must ask before it may write [PROJECT]/sub/x
-         no rule covers it, and the default is to ask
-         a person's answer changes that
+         no rule covers it, and the default is to ask, but nobody can be asked yet
+         to allow it, add to agents.narrow.permissions:
+           - {path: "[PROJECT]/sub/x", access: write}
 
     layers (–: no opinion)
       protected    –
@@ -174,7 +175,7 @@ fn what_a_person_must_be_asked() -> Result<()> {
       freshness    –
       approval     –
     = 8
-    ");
+    "#);
     Ok(())
 }
 

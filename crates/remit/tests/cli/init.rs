@@ -56,7 +56,7 @@ fn an_empty_folder_gets_a_policy_that_checks_clean() -> Result<()> {
     # To narrow an agent, write narrower rules:
     #    permissions: [{path: "src/**", access: all}, {path: "docs/**", access: read}]
 
-    # What must come out, checked whenever this file is read.
+    # What must come out; where one does not, nothing runs.
     tests:
       - {agent: default, verb: write, path: "README.md", expect: allow}
       - {agent: default, verb: read, path: ".env", expect: deny}
@@ -140,7 +140,7 @@ fn a_rust_repository_with_secrets_and_an_agent_program() -> Result<()> {
     # To narrow an agent, write narrower rules:
     #    permissions: [{path: "src/**", access: all}, {path: "docs/**", access: read}]
 
-    # What must come out, checked whenever this file is read.
+    # What must come out; where one does not, nothing runs.
     tests:
       - {agent: default, verb: write, path: "README.md", expect: allow}
       - {agent: default, verb: read, path: ".env", expect: deny}
@@ -239,5 +239,35 @@ fn a_link_in_the_place_of_the_policy_is_not_written_through() -> Result<()> {
     let outcome = alone(&env, &["init"])?;
     assert_eq!(outcome.code, 4, "{}{}", outcome.stdout, outcome.stderr);
     assert!(!target.exists());
+    Ok(())
+}
+
+#[test]
+fn a_name_that_is_nearly_right_is_told_and_nothing_is_written() -> Result<()> {
+    for name in ["remit.yml", "remit.json", "massgen-permissions.yml"] {
+        for beside in [false, true] {
+            let env = empty()?;
+            env.write(env.project().join(name), "version: \"1.0\"\n")?;
+            if beside {
+                env.write(env.project().join("remit.yaml"), "version: \"1.0\"\nagents: {}\n")?;
+            }
+            let said = format!("`[PROJECT]/{name}` is not read: a policy is called `remit.yaml`");
+            let hint = if beside { format!("remove `{name}`") } else { format!("`mv {name} ") };
+            for (args, code) in [
+                (&["init"][..], 7),
+                (&["init", "--dry-run"], 7),
+                (&["check"], 3),
+                (&["run", "--", "/bin/true"], 125),
+            ] {
+                let outcome = alone(&env, args)?.ended(code)?;
+                assert!(
+                    outcome.stderr.contains(&said) && outcome.stderr.contains(&hint),
+                    "{args:?}: {}",
+                    outcome.stderr
+                );
+            }
+            assert_eq!(env.project().join("remit.yaml").exists(), beside);
+        }
+    }
     Ok(())
 }

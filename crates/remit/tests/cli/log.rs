@@ -30,26 +30,22 @@ fn everything_and_the_last_lines() -> Result<()> {
     let env = recorded()?;
     insta::assert_snapshot!(transcript(&env, &[&["log"], &["log", "-n", "2"]])?, @"
     $ remit log
-         1 [CLOCK]  default  session-start [UUID] /bin/sh -c read go; echo x >src/b.rs; echo x >docs/b.md; echo x >.git/hooks/h; mv src/b.rs src/c.rs
-         2 [CLOCK]  default  moment launched
-         3 [CLOCK]  default  allow create [PROJECT]/src/b.rs  [openat]
-         4 [CLOCK]  default  deny  create [PROJECT]/docs/b.md  [openat]
-                     not granted by rule `docs/** read` (remit.yaml:8)
-         5 [CLOCK]  default  deny  create [PROJECT]/.git/hooks/h  [openat]
-                     what git runs by itself is protected, and no rule or grant lifts that
-         6 [CLOCK]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
-         7 [CLOCK]  default  session-end with code 0
-         8 [CLOCK]  narrow  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
-         9 [CLOCK]  narrow  moment launched
-        10 [CLOCK]  narrow  allow create [PROJECT]/src/n.rs  [openat]
-        11 [CLOCK]  narrow  session-end with code 4
-        12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
-                     not granted by rule `docs/** read` (remit.yaml:8)
+         1 [TIME]  default  session-start [UUID] /bin/sh -c read go; echo x >src/b.rs; echo x >docs/b.md; echo x >.git/hooks/h; mv src/b.rs src/c.rs
+         2 [TIME]  default  moment launched
+         3 [TIME]  default  allow create [PROJECT]/src/b.rs  [openat]
+         4 [TIME]  default  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
+         5 [TIME]  default  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
+         6 [TIME]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
+         7 [TIME]  default  session-end with code 0
+         8 [TIME]  narrow  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
+         9 [TIME]  narrow  moment launched
+        10 [TIME]  narrow  allow create [PROJECT]/src/n.rs  [openat]
+        11 [TIME]  narrow  session-end with code 4
+        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log -n 2
-        11 [CLOCK]  narrow  session-end with code 4
-        12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
-                     not granted by rule `docs/** read` (remit.yaml:8)
+        11 [TIME]  narrow  session-end with code 4
+        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     ");
     assert_eq!(remit(&env, &["log", "-n", "0"])?.stdout, remit(&env, &["log"])?.stdout);
@@ -68,30 +64,25 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
         &["log", "--path", "doc"],
     ])?, @"
     $ remit log --agent narrow
-         8 [CLOCK]  narrow  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
-         9 [CLOCK]  narrow  moment launched
-        10 [CLOCK]  narrow  allow create [PROJECT]/src/n.rs  [openat]
-        11 [CLOCK]  narrow  session-end with code 4
+         8 [TIME]  narrow  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
+         9 [TIME]  narrow  moment launched
+        10 [TIME]  narrow  allow create [PROJECT]/src/n.rs  [openat]
+        11 [TIME]  narrow  session-end with code 4
     = 0
     $ remit log --effect deny
-         4 [CLOCK]  default  deny  create [PROJECT]/docs/b.md  [openat]
-                     not granted by rule `docs/** read` (remit.yaml:8)
-         5 [CLOCK]  default  deny  create [PROJECT]/.git/hooks/h  [openat]
-                     what git runs by itself is protected, and no rule or grant lifts that
-        12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
-                     not granted by rule `docs/** read` (remit.yaml:8)
+         4 [TIME]  default  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
+         5 [TIME]  default  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
+        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --verb rename
-         6 [CLOCK]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
+         6 [TIME]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
     = 0
     $ remit log --path docs
-         4 [CLOCK]  default  deny  create [PROJECT]/docs/b.md  [openat]
-                     not granted by rule `docs/** read` (remit.yaml:8)
-        12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
-                     not granted by rule `docs/** read` (remit.yaml:8)
+         4 [TIME]  default  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
+        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --path src/c.rs
-         6 [CLOCK]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
+         6 [TIME]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
     = 0
     $ remit log --path doc
     2> remit: no record matches `--path doc`
@@ -106,26 +97,21 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
         &["log", "--effect", "deny", "--agent", "narrow"],
     ])?, @"
     $ remit log --call toolu_1
-        12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
-                     not granted by rule `docs/** read` (remit.yaml:8)
+        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --session theirs
-        12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
-                     not granted by rule `docs/** read` (remit.yaml:8)
+        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --event session-end
-         7 [CLOCK]  default  session-end with code 0
-        11 [CLOCK]  narrow  session-end with code 4
+         7 [TIME]  default  session-end with code 0
+        11 [TIME]  narrow  session-end with code 4
     = 0
     $ remit log --rule protected.
-         5 [CLOCK]  default  deny  create [PROJECT]/.git/hooks/h  [openat]
-                     what git runs by itself is protected, and no rule or grant lifts that
+         5 [TIME]  default  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
     = 0
     $ remit log --rule docs/** read
-         4 [CLOCK]  default  deny  create [PROJECT]/docs/b.md  [openat]
-                     not granted by rule `docs/** read` (remit.yaml:8)
-        12 [CLOCK]  default  deny  create [PROJECT]/docs/d.md  [Write]
-                     not granted by rule `docs/** read` (remit.yaml:8)
+         4 [TIME]  default  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
+        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --effect deny --agent narrow
     2> remit: no record matches `--agent narrow --effect deny`
@@ -145,6 +131,8 @@ fn since_a_moment() -> Result<()> {
         ("2d", true),
         ("2020-01-01T00:00:00Z", true),
         ("2999-01-01T00:00:00Z", false),
+        ("2020-01-01", true),
+        ("2999-01-01", false),
     ] {
         let outcome = remit(&env, &["log", "--since", since])?.ended(0)?;
         assert_eq!(outcome.stdout, if shown { all.as_str() } else { "" }, "{since}");
@@ -157,15 +145,15 @@ fn since_a_moment() -> Result<()> {
     insta::assert_snapshot!(transcript(&env, &[&["log", "--since", "1w"], &["log", "--since", ""], &["log", "--since", "é"]])?, @"
     $ remit log --since 1w
     2> error: `1w` is neither a time nor a span
-    2> hint: such as [TIME], 30m, 2h, 3d
+    2> hint: such as 2026-11-30, [TIME], 30m, 2h, 3d
     = 2
     $ remit log --since
     2> error: `` is neither a time nor a span
-    2> hint: such as [TIME], 30m, 2h, 3d
+    2> hint: such as 2026-11-30, [TIME], 30m, 2h, 3d
     = 2
     $ remit log --since é
     2> error: `é` is neither a time nor a span
-    2> hint: such as [TIME], 30m, 2h, 3d
+    2> hint: such as 2026-11-30, [TIME], 30m, 2h, 3d
     = 2
     ");
     Ok(())
@@ -355,5 +343,25 @@ fn following_ends_when_nobody_listens_any_more() -> Result<()> {
     remit(&env, &["run", "--", "/bin/true"])?.ended(0)?;
     let ended = child.wait_with_output()?;
     assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
+    Ok(())
+}
+
+#[test]
+fn a_day_alone_is_its_beginning_in_utc_and_every_line_bears_its_day() -> Result<()> {
+    let env = recorded()?;
+    let today = records(&env)?[0]["time"].as_str().context("a time")?.get(..10).context("a day")?.to_owned();
+    let all = String::from_utf8(remit(&env, &["log"])?.ended(0)?.raw)?;
+    let since = String::from_utf8(remit(&env, &["log", "--since", &today])?.ended(0)?.raw)?;
+    assert_eq!(since, all);
+    for line in all.lines() {
+        let second = line.split_whitespace().nth(1).context("a moment")?;
+        assert!(
+            second.starts_with(&format!("{today}T")) && second.ends_with('Z') && second.len() == 20,
+            "{line}"
+        );
+    }
+    for wrong in ["2026-13-01", "2026-02-30", "2026-1-1", "20260101"] {
+        remit(&env, &["log", "--since", wrong])?.ended(2)?;
+    }
     Ok(())
 }

@@ -116,7 +116,12 @@ fn run() -> Result<()> {
 
     An agent with a `cli` runs that program; what follows `--` are its arguments.
     An agent without one runs the command that follows `--`; `remit run -- CMD` is the agent `default`.
-    The answer is the program's exit code, 128+n for a signal, 125 if it never started.
+    Where a person would have to be asked (`default_policy: ask`) it is refused: nobody can be asked
+    yet.
+
+    Exit codes: the program's own; 128+n if a signal ended it; 125 if it never started, whatever the
+                reason; 4 if it has ended but its last records cannot be written, or its terminal
+                cannot be relayed; 5 if how it ended is not known.
     ");
     Ok(())
 }
@@ -145,12 +150,13 @@ fn log() -> Result<()> {
               Only this tool call
 
           --effect <EFFECT>
-              Only this answer: allow, ask or deny
+              Only this answer: allow, ask or deny (which finds what had to be asked, too: it is
+              refused)
 
               Possible values:
               - allow: What was allowed
               - ask:   What a person was asked
-              - deny:  What was refused
+              - deny:  What was refused, also where a person would have to be asked
 
           --verb <VERB>
               Only this verb
@@ -165,7 +171,8 @@ fn log() -> Result<()> {
               Only rules whose id begins so
 
           --since <TIME>
-              Only from this moment on (RFC 3339, or a span back such as 30m, 2h, 3d)
+              Only from this moment on, in UTC (2026-11-30, [TIME], or a span back such as
+              30m, 2h, 3d)
 
       -n, --lines <N>
               At most the last N records; 0 for all
@@ -240,9 +247,13 @@ fn demo() -> Result<()> {
 
     Options:
       -C, --directory <DIR>  Use this folder as if the command had been given there
-          --once             End by itself; ask nothing
-          --keep             Keep the scratch repository and say where it is
+          --once             End by itself, without waiting for somebody to look around
+          --keep             Keep the scratch repository and say where it is; wait for nobody
       -h, --help             Print help
+
+    In a terminal it waits at the end, so that one can look around in the scratch repository; Enter
+    removes
+    it. With --once, or without a terminal, it is removed at once; with --keep it stays.
     ");
     Ok(())
 }

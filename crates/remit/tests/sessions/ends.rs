@@ -1,7 +1,7 @@
 //! What stands in the ledger about a session: its beginning and end, and what its hooks asked.
 
 use crate::place::{POLICY, each_user, own, remit, sh};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 #[test]
@@ -21,6 +21,12 @@ fn a_session_is_told_from_its_start_to_its_end() -> Result<()> {
     assert_ne!(starts[0]["session"], starts[1]["session"]);
     let launched = of("moment");
     assert_eq!(records.iter().position(|r| r["event"] == "session-start"), Some(0), "{text}");
+    // What a session does comes after both records of its beginning.
+    let first = records.iter().position(|r| r["event"] == "access").context("a deed")?;
+    assert_eq!(
+        records.iter().take(first).map(|r| &r["event"]).collect::<Vec<_>>(),
+        ["session-start", "moment"]
+    );
     for ((start, moment), end) in starts.iter().zip(&launched).zip(&ends) {
         assert_eq!((&start["session"], &start["session"]), (&moment["session"], &end["session"]));
         assert_eq!(start["program"], "/bin/sh");

@@ -3,9 +3,11 @@
 #![expect(clippy::disallowed_methods, reason = "the tests look at files and processes")]
 
 mod closed;
+mod demo;
 mod ends;
 mod exits;
 mod files;
+mod inside;
 mod jobs;
 mod leftovers;
 mod links;

@@ -122,16 +122,23 @@ fn restrict(setting: &Setting<'_>, files: Files, gate: &Channel) -> Result<(), F
     let mut checks = self_test::floor(plan);
     let listener = gate::install(&filter).step(|| "install the system call filter".to_owned())?;
     gate.send(&Report::Listener(listener).bytes()).step(|| "reach the gate".to_owned())?;
-    let (word, _) = gate.receive().step(|| "reach the gate".to_owned())?;
-    if word != GO {
-        return Err(Errno::PIPE).step(|| "reach the gate".to_owned());
-    }
+    wait_for_go(gate)?;
     checks.extend(self_test::all(plan, ipc));
     let (landlock_abi, floor_complete) = (floor.abi, floor.complete);
     let measured = Measured { landlock_abi, floor_complete, user_map: UserMap::Own, checks };
     let held = measured.checks.iter().all(|check| check.held);
     gate.send(&Report::Measured(measured).bytes()).step(|| "reach the gate".to_owned())?;
-    if held { Ok(()) } else { Err(Errno::PERM).step(|| "pass the self-test".to_owned()) }
+    if !held {
+        return Err(Errno::PERM).step(|| "pass the self-test".to_owned());
+    }
+    wait_for_go(gate)
+}
+
+fn wait_for_go(gate: &Channel) -> Result<(), Failure> {
+    match gate.receive().step(|| "reach the gate".to_owned())? {
+        (word, _) if word == GO => Ok(()),
+        _ => Err(Errno::PIPE).step(|| "reach the gate".to_owned()),
+    }
 }
 
 /// Keeps these capabilities at most, for ever, for this process and all that it starts.

@@ -127,10 +127,8 @@ fn begin(spec: Spec, command: &Command, ipc: u64, holder: &Channel) -> Result<Se
         }
     };
     let (session, agent) = start().map_err(Report::Failed)?;
-    let measured = watch_start(&agent)?;
-    let told =
-        holder.send(&Report::Measured(measured).bytes()).and_then(|()| holder.send(&Report::Started.bytes()));
-    told.step(|| "reach the holder".to_owned()).map_err(Report::Failed)?;
+    watch_start(&agent, holder)?;
+    holder.send(&Report::Started.bytes()).step(|| "reach the holder".to_owned()).map_err(Report::Failed)?;
     Ok(session)
 }
 
@@ -198,8 +196,9 @@ fn receive(channel: &Channel) -> Result<Report, Failure> {
     Report::read(&bytes).ok_or(Errno::PROTO).step(|| "understand the agent".to_owned())
 }
 
-/// Waits until the agent has become the program: its end of the channel closes by that.
-fn watch_start(agent: &Channel) -> Result<Measured, Report> {
+/// Tells the holder what was measured, and lets the agent go on when the holder has taken note of it. Waits until the
+/// agent has become the program: its end of the channel closes by that.
+fn watch_start(agent: &Channel, holder: &Channel) -> Result<(), Report> {
     let gone = || Report::Failed(Failure { step: "keep the agent alive".to_owned(), error: Errno::SRCH });
     let measured = match receive(agent).map_err(Report::Failed)? {
         Report::Measured(measured) => measured,
@@ -209,9 +208,19 @@ fn watch_start(agent: &Channel) -> Result<Measured, Report> {
     if measured.checks.iter().any(|check| !check.held) {
         return Err(Report::Measured(measured));
     }
+    noted(measured, holder).map_err(Report::Failed)?;
+    agent.send(GO).step(|| "reach the agent".to_owned()).map_err(Report::Failed)?;
     match receive(agent).map_err(Report::Failed)? {
-        Report::Closed => Ok(measured),
+        Report::Closed => Ok(()),
         other => Err(other),
+    }
+}
+
+fn noted(measured: Measured, holder: &Channel) -> Result<(), Failure> {
+    let told = holder.send(&Report::Measured(measured).bytes()).and_then(|()| holder.receive());
+    match told.step(|| "reach the holder".to_owned())? {
+        (word, _) if word == GO => Ok(()),
+        _ => Err(Errno::PIPE).step(|| "reach the holder".to_owned()),
     }
 }
 

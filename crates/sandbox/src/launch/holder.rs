@@ -56,6 +56,14 @@ struct Control {
 /// Starts a session. The calling process must have one thread, and the calling thread must live as long as the
 /// session: its end is the session's.
 pub fn launch(spec: Spec) -> Result<Running, LaunchError> {
+    launch_noting(spec, |_| Ok(()))
+}
+
+/// The same; `note` is told what was measured before the program begins, and if it fails, nothing begins.
+pub fn launch_noting(
+    spec: Spec,
+    note: impl FnOnce(&Measured) -> io::Result<()>,
+) -> Result<Running, LaunchError> {
     if !spec.plan.refused.is_empty() {
         return Err(LaunchError::Refused(spec.plan.refused));
     }
@@ -81,9 +89,10 @@ pub fn launch(spec: Spec) -> Result<Running, LaunchError> {
     drop((gate_life, gate_control, spec));
     let started = map_users(gate).map_err(LaunchError::Step).and_then(|user_map| {
         life.send(GO).step(|| "reach the gate".to_owned())?;
-        let (mut measured, terminal) = watch(&life, &command)?;
-        measured.user_map = user_map;
-        Ok((measured, terminal))
+        watch(&life, &command, |measured| {
+            measured.user_map = user_map;
+            note(measured)
+        })
     });
     match started {
         Ok((measured, terminal)) => Ok(Running {
@@ -167,7 +176,12 @@ fn identity(own: &str) -> io::Result<String> {
     Ok(map)
 }
 
-fn watch(life: &Channel, command: &Command) -> Result<(Measured, Option<OwnedFd>), LaunchError> {
+fn watch(
+    life: &Channel,
+    command: &Command,
+    note: impl FnOnce(&mut Measured) -> io::Result<()>,
+) -> Result<(Measured, Option<OwnedFd>), LaunchError> {
+    let mut note = Some(note);
     let mut terminal = None;
     let mut measured = None;
     loop {
@@ -177,7 +191,11 @@ fn watch(life: &Channel, command: &Command) -> Result<(Measured, Option<OwnedFd>
             (Some(Report::Measured(seen)), _) if seen.checks.iter().any(|check| !check.held) => {
                 return Err(LaunchError::SelfTest(seen.checks));
             }
-            (Some(Report::Measured(seen)), _) => measured = Some(seen),
+            (Some(Report::Measured(mut seen)), _) => {
+                note.take().map_or(Ok(()), |note| note(&mut seen)).map_err(LaunchError::Note)?;
+                life.send(GO).step(|| "reach the gate".to_owned())?;
+                measured = Some(seen);
+            }
             (Some(Report::Started), Some(measured)) => return Ok((measured, terminal)),
             (Some(Report::Failed(failure)), _) => return Err(failure.into()),
             (Some(Report::NoProgram(failure)), _) => {

@@ -155,6 +155,9 @@ pub enum LaunchError {
     /// The self-test found something that is not held.
     #[error("the self-test failed:{}", failed(.0))]
     SelfTest(Vec<Check>),
+    /// The caller could not take note of what was measured.
+    #[error("the launch cannot be noted: {0}")]
+    Note(std::io::Error),
     /// The gate ended without a word.
     #[error("the session's gate ended before the program was started")]
     GateDied,

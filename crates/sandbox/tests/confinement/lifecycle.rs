@@ -2,7 +2,7 @@
 
 use crate::Case;
 use crate::scene::{Scene, abs, line};
-use remit_sandbox::launch::{ChildExit, LaunchError, Stdio, UserMap, launch};
+use remit_sandbox::launch::{ChildExit, LaunchError, Stdio, UserMap, launch, launch_noting};
 use std::io::{Read, Seek};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ pub(crate) const CASES: &[Case] = &[
     ("no_other_descriptor_is_open", no_other_descriptor),
     ("signals_begin_as_in_a_fresh_process", signals_begin_fresh),
     ("a_program_is_found_by_path_and_a_missing_one_is_named", a_program_is_found),
+    ("what_was_measured_is_noted_before_the_program_begins", noted_before),
     ("a_working_folder_outside_the_view_is_an_error", a_working_folder_outside),
     ("a_process_with_threads_cannot_launch", a_process_with_threads),
     ("messages_reach_the_authority_and_are_answered", messages_reach_the_authority),
@@ -72,6 +73,26 @@ fn a_program_is_found() {
     assert!(matches!(scene.start(&["a\0b"]).err(), Some(LaunchError::Command(_))));
     // After errors another launch works.
     assert_eq!(scene.run(&["/bin/echo", "still"]).output, "still\n");
+}
+
+fn noted_before() {
+    let scene = Scene::new().rule(".", "all");
+    let made = scene.work.join("made");
+    let spec = || scene.spec(&["touch", "made"], Stdio::Inherit);
+    let running = launch_noting(spec(), |measured| {
+        assert!(!measured.checks.is_empty() && !made.exists());
+        // Long enough for a program that does not wait.
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!made.exists(), "it has begun");
+        Ok(())
+    });
+    assert_eq!(running.unwrap().wait(), ChildExit::Code(0));
+    assert!(made.exists());
+    std::fs::remove_file(&made).unwrap();
+    let failed = launch_noting(spec(), |_| Err(std::io::Error::other("the disk is full")));
+    let error = failed.err().expect("an error").to_string();
+    assert!(error.contains("the disk is full"), "{error}");
+    assert!(!made.exists(), "a program whose launch was not noted has run");
 }
 
 fn a_working_folder_outside() {
