@@ -131,6 +131,8 @@ mod tests {
                 pid: 2,
                 exists: true,
                 is_dir: false,
+                is_file: true,
+                closes: false,
                 below: None,
                 links,
                 fixed: None,

@@ -169,8 +169,7 @@ fn no_time_and_a_panic_outside_are_denied() {
         Reply::quiet()
     });
     let panicked = within(Duration::from_secs(60), || panic!("here"));
-    let root = root();
-    let hook = Hook { host: Host::Claude, event: "PreToolUse", root: &root };
+    let hook = Hook { host: Host::Claude, event: "PreToolUse" };
     for why in [late.unwrap_err(), panicked.unwrap_err()] {
         let asker = Says::new(Ok(Answer::Noted { context: None }));
         assert_denied(&unjudged(hook, &why, &asker), &why);

@@ -82,7 +82,10 @@ fn examine(workspace: &Workspace) -> Result<Vec<Diagnostic>, OpenError> {
 fn of_paths(workspace: &Workspace, policy: &Policy) -> Result<Vec<Diagnostic>, OpenError> {
     let mut findings = remit_config::run_tests(policy);
     findings.extend(tracked(workspace, policy)?);
-    findings.extend(remit_session::holder::unholdable(policy, &workspace.state_place()?));
+    // What a session sees of the tree is no ground for a launch, which nothing inside can do anyway.
+    if !remit_hooks::socket::inside() {
+        findings.extend(remit_session::holder::unholdable(policy, &workspace.state_place()?));
+    }
     findings.extend(without_programs(policy));
     findings.extend(linked(workspace, policy));
     Ok(findings)
