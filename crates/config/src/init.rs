@@ -24,8 +24,11 @@ pub struct Facts {
     pub agents: Vec<AgentFound>,
     /// Languages of the work tree, in lower case: `rust`, `python`.
     pub languages: Vec<String>,
-    /// Files and folders that exist and look secret, relative to the workspace; a folder ends with `/`.
+    /// Files and folders that exist, look secret and are not tracked by git, relative to the workspace; a folder
+    /// ends with `/`.
     pub secrets: Vec<String>,
+    /// The same of what git tracks; a folder is among them if git tracks something in it.
+    pub tracked: Vec<String>,
     /// Whether the workspace is a git checkout.
     pub is_git: bool,
 }
@@ -44,6 +47,26 @@ const SECRET_NAMES: [&str; 10] = [
     "id_ed25519",
     ".netrc",
 ];
+
+/// Whether a file of this name holds secrets wherever it lies.
+pub fn is_secret_name(name: &str) -> bool {
+    SECRET_NAMES.iter().any(|pattern| means(pattern, name))
+}
+
+/// Whether one of [`SECRET_NAMES`] means this name.
+fn means(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((head, tail)) => name
+            .strip_prefix(head)
+            .and_then(|rest| rest.strip_suffix(tail))
+            .is_some_and(|rest| !rest.is_empty()),
+        None => pattern == name,
+    }
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
 
 /// Writes a commented policy that fits the facts. It loads without findings and its own tests pass.
 pub fn propose(facts: &Facts) -> String {
@@ -67,50 +90,76 @@ intents: off            # `require`: no change without declared work
 
 "#;
 
+/// The rules for what is out of bounds. What git tracks is left out, and said: hiding it takes nothing away, since
+/// it can be read from git's records, and git inside fails on what it cannot look at.
 fn secrets(facts: &Facts, out: &mut String) {
     out.push_str(
         "# Out of bounds for everybody. A `none` is final: no narrower rule and no approval reopens it.\n",
     );
     out.push_str("# `.env.example` and its like stay readable, so `.env.*` is not written as one pattern.\n");
-    out.push_str("global_rules:\n");
-    let rule = |path: &str| format!("  - {{path: {}, access: none, for: all}}\n", quoted(path));
+    let rule = |path: &str| format!("- {{path: {}, access: none, for: all}}\n", quoted(path));
+    let (mut rules, mut left) = (String::new(), String::new());
+    let mut covering: Vec<&str> = Vec::new();
     for name in SECRET_NAMES {
-        out.push_str(&rule(&format!("**/{name}")));
-    }
-    let python = facts.languages.iter().any(|language| language == "python");
-    if python {
-        out.push_str(
-            "  # Python's own list of certificate authorities is a .pem file: hiding all would break TLS.\n  # ",
-        );
-        out.push_str(rule("**/*.pem").trim_start());
-    } else {
-        out.push_str(&rule("**/*.pem"));
+        let text = rule(&format!("**/{name}"));
+        let tracked: Vec<&String> =
+            facts.tracked.iter().filter(|path| means(name, last_name(path))).collect();
+        match tracked.split_first() {
+            None => {
+                covering.push(name);
+                rules.push_str(&format!("  {text}"));
+            }
+            Some((first, others)) => {
+                left.push_str(&format!("  #   {}{}\n", shown(first), and_others(others.len())));
+                left.push_str(&format!("  # {text}"));
+            }
+        }
     }
     let covered = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        SECRET_NAMES.contains(&name)
-            || (name.starts_with(".env.") && name.ends_with(".local"))
-            || (!python && name.ends_with(".pem"))
-            || facts
-                .secrets
-                .iter()
-                .any(|other| other.ends_with('/') && other != path && path.starts_with(other))
+        let inside =
+            |other: &&String| other.ends_with('/') && *other != path && path.starts_with(other.as_str());
+        covering.iter().any(|name| means(name, last_name(path))) || facts.secrets.iter().any(|o| inside(&o))
     };
     let found: BTreeSet<&str> =
         facts.secrets.iter().map(String::as_str).filter(|path| !covered(path)).collect();
     if !found.is_empty() {
-        out.push_str("  # found here:\n");
+        rules.push_str("  # found here:\n");
     }
     for path in found {
         match pattern(path) {
-            Some(pattern) => out.push_str(&rule(&pattern)),
+            Some(pattern) => rules.push_str(&format!("  {}", rule(&pattern))),
             None => {
-                let shown = remit_core::path::escape(path.as_bytes());
-                out.push_str(&format!("  # a path that no pattern can name, rename it: {shown}\n"));
+                rules.push_str(&format!("  # a path that no pattern can name, rename it: {}\n", shown(path)));
             }
         }
     }
+    for path in facts.tracked.iter().filter(|path| !is_secret_name(last_name(path))) {
+        left.push_str(&format!("  #   {}\n", shown(path)));
+    }
+    // Without a rule it is a list all the same.
+    let empty = !rules.lines().any(|line| line.trim_start().starts_with('-'));
+    out.push_str(if empty { "global_rules: []\n" } else { "global_rules:\n" });
+    out.push_str(&rules);
+    if !left.is_empty() {
+        out.push_str("  # Left out, since git tracks it: agents can read it from git's records anyway, and git fails on\n");
+        out.push_str(
+            "  # what it cannot look at. `git rm --cached` it, change the secret, and write the rule.\n",
+        );
+        out.push_str(&left);
+    }
     out.push('\n');
+}
+
+fn shown(path: &str) -> String {
+    remit_core::path::escape(path.as_bytes())
+}
+
+fn and_others(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => " and another".to_owned(),
+        n => format!(" and {n} others"),
+    }
 }
 
 /// A pattern that means exactly this path, or all below it for a folder.
@@ -170,7 +219,9 @@ fn tests(facts: &Facts, out: &mut String) {
         ));
     };
     test("write", "README.md", "allow");
-    test("read", ".env", "deny");
+    if !facts.tracked.iter().any(|path| last_name(path) == ".env") {
+        test("read", ".env", "deny");
+    }
     test("write", "remit.yaml", "deny");
     if facts.is_git {
         test("write", ".git/hooks/pre-commit", "deny");

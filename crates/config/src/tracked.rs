@@ -50,7 +50,7 @@ fn warning(place: Place, rule: &Rule, first: &[u8], count: usize) -> Diagnostic 
     };
     let file = shown(&String::from_utf8_lossy(first));
     let message = format!(
-        "{} covers {file}{others}, which git tracks: `git show` reads it from git's records",
+        "{} covers {file}{others}, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it",
         shown(&rule.text)
     );
     let help = format!(

@@ -73,6 +73,7 @@ fn proposals_are_silent_and_pass_their_own_tests() {
             languages: vec!["rust".to_owned(), "node".to_owned()],
             secrets: secrets.map(str::to_owned).to_vec(),
             is_git: true,
+            ..Facts::default()
         },
         Facts {
             languages: vec!["python".to_owned()],
@@ -81,6 +82,7 @@ fn proposals_are_silent_and_pass_their_own_tests() {
         },
         Facts {
             secrets: vec!["../x".to_owned(), "a\nb".to_owned(), "/etc/x".to_owned()],
+            tracked: vec!["c\nd/.env.local".to_owned(), "e\n- f.pem".to_owned()],
             ..Facts::default()
         },
     ];
@@ -104,17 +106,67 @@ fn a_proposal_forbids_what_looks_secret_by_name_and_where_it_was_found() {
     let text = propose(&Facts { secrets: secrets.map(str::to_owned).to_vec(), ..Facts::default() });
     let policy = policy(&text);
     let agent = policy.agent("default").unwrap();
-    let mut paths =
-        vec![".env", "a/b/.env.local", ".env.production", "x/id_ed25519", "tls/key.pem", "secrets/deep/x"];
+    let mut paths = vec![".env", "a/b/.env.local", ".env.production", "x/id_ed25519", "secrets/deep/x"];
     paths.extend(&secrets[1..]);
     for path in paths {
         let path = AbsPath::new(format!("/w/{path}")).unwrap();
         assert!(agent.none_rule(&path).is_some(), "{}\n{text}", escape(path.as_bytes()));
     }
-    for path in [".env.example", "README.md", "deploy key1.json"] {
+    for path in [".env.example", "README.md", "deploy key1.json", "site-packages/certifi/cacert.pem"] {
         let path = AbsPath::new(format!("/w/{path}")).unwrap();
         assert_eq!(agent.access(&path), Access::ALL, "{path}");
     }
+}
+
+#[test]
+fn a_proposal_hides_nothing_that_git_tracks_and_says_so() {
+    use remit_config::init::{Facts, propose};
+    let tracked = ["a/.env", "b/.env", "c/.env.test.local", "secrets/", "tls/dev.key"];
+    let secrets = [".env", "secrets/prod.key", "d/.env.x.local", ".env.local"];
+    let text = propose(&Facts {
+        secrets: secrets.map(str::to_owned).to_vec(),
+        tracked: tracked.map(str::to_owned).to_vec(),
+        ..Facts::default()
+    });
+    let rules: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("global_rules")).collect();
+    insta::assert_snapshot!(rules.join("\n").split("\n\n").next().unwrap(), @r#"
+    global_rules:
+      - {path: "**/.env.local", access: none, for: all}
+      - {path: "**/.env.development", access: none, for: all}
+      - {path: "**/.env.staging", access: none, for: all}
+      - {path: "**/.env.production", access: none, for: all}
+      - {path: "**/id_rsa", access: none, for: all}
+      - {path: "**/id_ecdsa", access: none, for: all}
+      - {path: "**/id_ed25519", access: none, for: all}
+      - {path: "**/.netrc", access: none, for: all}
+      # found here:
+      - {path: ".env", access: none, for: all}
+      - {path: "d/.env.x.local", access: none, for: all}
+      - {path: "secrets/prod.key", access: none, for: all}
+      # Left out, since git tracks it: agents can read it from git's records anyway, and git fails on
+      # what it cannot look at. `git rm --cached` it, change the secret, and write the rule.
+      #   a/.env and another
+      # - {path: "**/.env", access: none, for: all}
+      #   c/.env.test.local
+      # - {path: "**/.env.*.local", access: none, for: all}
+      #   secrets/
+      #   tls/dev.key
+    "#);
+    let policy = policy(&text);
+    let top = AbsPath::new("/w").unwrap();
+    let files = ["a/.env", "b/.env", "c/.env.test.local", "secrets/README.md", "tls/dev.key"];
+    assert_eq!(shown(none_but_tracked(&policy, &top, files.iter().map(|file| file.as_bytes()))), "");
+    let agent = policy.agent("default").unwrap();
+    for path in secrets {
+        let path = AbsPath::lexical(&top, path).unwrap();
+        assert!(agent.none_rule(&path).is_some(), "{path}");
+    }
+    assert_eq!(said(&text), "");
+
+    let all = [".env", ".env.local", ".env.x.local", ".env.development", ".env.staging", ".env.production"];
+    let all = all.into_iter().chain(["id_rsa", "id_ecdsa", "id_ed25519", ".netrc"]).map(str::to_owned);
+    let text = propose(&Facts { tracked: all.collect(), ..Facts::default() });
+    assert!(load("remit.yaml", text.as_bytes()).unwrap().global_rules.is_empty());
 }
 
 #[test]
@@ -310,9 +362,9 @@ agents: {a: {permissions: {"/w": all}}, b: {permissions: {"src": read}}}
 "#;
     let tracked = [".env", "README.md", "app/.env", "secrets/it's\u{202e}", "src/.envrc"];
     insta::assert_snapshot!(of_tracked(text, &tracked), @r"
-    remit.yaml:3:12 Warning none-but-tracked: `**/.env none` covers `.env` and another, which git tracks: `git show` reads it from git's records
+    remit.yaml:3:12 Warning none-but-tracked: `**/.env none` covers `.env` and another, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it
         `git rm --cached -- .env` and commit; what was committed before stays readable until the history is rewritten, so change the secret, or hide `.git` from the agent
-    remit.yaml:4:12 Warning none-but-tracked: `secrets/** none` covers `secrets/it's\xe2\x80\xae`, which git tracks: `git show` reads it from git's records
+    remit.yaml:4:12 Warning none-but-tracked: `secrets/** none` covers `secrets/it's\xe2\x80\xae`, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it
         `git rm --cached -- 'secrets/it'\''s\xe2\x80\xae'` and commit; what was committed before stays readable until the history is rewritten, so change the secret, or hide `.git` from the agent
     ");
     assert_eq!(of_tracked(text, &["README.md", "envs/x"]), "");

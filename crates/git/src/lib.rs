@@ -13,4 +13,4 @@ mod tracked;
 pub use checkout::{Checkout, checkout};
 pub use identity::{Identity, identity};
 pub use protected::{Protected, Why, protected};
-pub use tracked::{Tracked, tracked};
+pub use tracked::{Entry, Tracked, tracked};

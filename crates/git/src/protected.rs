@@ -147,6 +147,7 @@ impl Search<'_> {
                     trees.insert(resolved(&dir.join(OsStr::from_bytes(value)))?);
                 }
             }
+            self.add(&dir.join("hooks"), Why::Hooks)?;
             for file in ["config", "config.worktree"] {
                 self.top(&dir.join(file), &trees)?;
             }

@@ -1,11 +1,12 @@
-//! Which files git tracks: the names in a repository's index (versions 2, 3 and 4). Contents, modes and times
-//! in it are not looked at.
+//! Which files git tracks: the names in a repository's index (versions 2, 3 and 4), which of them are repositories
+//! of their own, and how each file was when git last looked at it. Contents are not looked at.
 
 use crate::config::settings;
 use crate::read::{bounded, small};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// An index has at most so many bytes, or what it tracks is unknown.
@@ -17,6 +18,12 @@ const LONGEST: usize = 4096;
 /// Before each name: times, numbers, mode, owner, size.
 const STAT: usize = 40;
 const EXTENDED: u16 = 0x4000;
+/// Where among the numbers the modification time in seconds, the inode and the mode stand.
+const MODIFIED: usize = 8;
+const INODE: usize = 20;
+const MODE: usize = 24;
+/// The kind of a repository of its own, in the upper bits of a mode.
+const REPOSITORY: u32 = 0o16;
 
 /// The paths that git tracks, in order: relative to the top of the work tree, without a leading slash.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,9 +32,59 @@ pub struct Tracked {
     names: Box<[u8]>,
     /// Where each name ends.
     ends: Box<[u32]>,
+    /// What the index says of each beside its name.
+    seen: Box<[Seen]>,
+    /// When the index was written, in seconds since 1970.
+    written: u32,
+}
+
+/// What an index says of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    modified: u32,
+    inode: u32,
+    repository: bool,
+}
+
+/// One path that git tracks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Relative to the top of the work tree, without a leading slash.
+    pub path: &'a [u8],
+    /// It is a repository of its own (a submodule): a folder, of which git remembers a commit.
+    pub repository: bool,
+    /// The modification time and the inode that git remembers, in seconds since 1970 and cut to 32 bits as git
+    /// does: a file that has others is read before git says whether it has changed.
+    pub known: (u32, u32),
+    /// The file was changed in the second in which git wrote the index, or later: git reads it each time until it
+    /// writes the index anew.
+    pub racy: bool,
 }
 
 impl Tracked {
+    /// From what `git ls-files -z --stage` says, for an index that only git itself can read. Nothing is said of
+    /// files beside their names. What is no such line is passed over.
+    pub fn listed(lines: &[u8]) -> Self {
+        let entry = |line: &'_ [u8]| {
+            let tab = line.iter().position(|byte| *byte == b'\t')?;
+            let (head, path) = line.split_at_checked(tab)?;
+            let path = path.get(1..).filter(|path| !path.is_empty())?.to_vec();
+            Some((path, Seen { modified: 0, inode: 0, repository: head.starts_with(b"160000 ") }))
+        };
+        let mut entries: Vec<(Vec<u8>, Seen)> = lines.split(|byte| *byte == 0).filter_map(entry).collect();
+        entries.sort_by(|one, other| one.0.cmp(&other.0));
+        entries.dedup_by(|one, other| one.0 == other.0);
+        let mut tracked = (Vec::new(), Vec::new(), Vec::new());
+        for (path, seen) in entries {
+            tracked.0.extend(path);
+            let Ok(end) = u32::try_from(tracked.0.len()) else { break };
+            tracked.1.push(end);
+            tracked.2.push(seen);
+        }
+        let (names, ends, seen) = tracked;
+        Self { names: names.into(), ends: ends.into(), seen: seen.into(), written: u32::MAX }
+    }
+
     /// Whether git tracks the file of this path.
     pub fn contains(&self, path: &[u8]) -> bool {
         let (mut low, mut high) = (0, self.ends.len());
@@ -45,6 +102,21 @@ impl Tracked {
     /// All paths, in the order of their bytes, each once.
     pub fn paths(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.ends.len()).map(|at| self.name(at))
+    }
+
+    /// The same, with what the index says of each.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.paths().zip(&*self.seen).map(|(path, seen)| Entry {
+            path,
+            repository: seen.repository,
+            known: (seen.modified, seen.inode),
+            racy: seen.modified >= self.written,
+        })
+    }
+
+    /// When the index was written, in seconds since 1970; 0 if there is none.
+    pub fn written(&self) -> u32 {
+        self.written
     }
 
     /// How many there are.
@@ -71,6 +143,11 @@ impl Tracked {
 /// # Errors
 /// A file that cannot be read, is no plain file, or is no index.
 pub fn tracked(git_dir: &Path) -> io::Result<Option<Tracked>> {
+    // Before it is read: an index that is replaced meanwhile seems older than it is, and entries racy.
+    let written = match std::fs::metadata(git_dir.join("index")) {
+        Ok(seen) => u32::try_from(seen.mtime()).unwrap_or(0),
+        Err(_) => 0,
+    };
     let index = match bounded(&git_dir.join("index"), LARGEST)? {
         None => return Ok(Some(Tracked::default())),
         Some(None) => return Ok(None),
@@ -84,10 +161,11 @@ pub fn tracked(git_dir: &Path) -> io::Result<Option<Tracked>> {
     let format = config.iter().rfind(|one| one.is("extensions", "objectformat"));
     let sha256 =
         format.and_then(|one| one.value.as_deref()).is_some_and(|v| v.eq_ignore_ascii_case(b"sha256"));
-    parse(&index, if sha256 { 32 } else { 20 }).map_err(|fault| {
+    let tracked = parse(&index, if sha256 { 32 } else { 20 }).map_err(|fault| {
         let at = remit_core::path::escape(git_dir.join("index").as_os_str().as_bytes());
         io::Error::new(io::ErrorKind::InvalidData, format!("`{at}` is no index of git: {fault}"))
-    })
+    })?;
+    Ok(tracked.map(|tracked| Tracked { written, ..tracked }))
 }
 
 /// Reads on from the front.
@@ -147,10 +225,12 @@ fn parse(index: &[u8], hash: usize) -> Result<Option<Tracked>, &'static str> {
     let likely = count.min(index.len() / STAT);
     let mut names: Vec<u8> = Vec::with_capacity(likely.saturating_mul(32));
     let mut ends: Vec<u32> = Vec::with_capacity(likely);
+    let mut seen: Vec<Seen> = Vec::with_capacity(likely);
     let mut last: Vec<u8> = Vec::new();
     for _ in 0..count {
         let start = reader.0.len();
-        reader.take(STAT + hash)?;
+        let stat = reader.take(STAT)?;
+        reader.take(hash)?;
         if reader.short()? & EXTENDED != 0 {
             reader.take(2)?;
         }
@@ -176,6 +256,7 @@ fn parse(index: &[u8], hash: usize) -> Result<Option<Tracked>, &'static str> {
         if ends.is_empty() || names.get(from..) != Some(&last) {
             names.extend_from_slice(&last);
             ends.push(u32::try_from(names.len()).map_err(|_| "its names are too long")?);
+            seen.push(Seen::of(stat)?);
         }
         if names.len() > MOST {
             return Ok(None);
@@ -184,7 +265,15 @@ fn parse(index: &[u8], hash: usize) -> Result<Option<Tracked>, &'static str> {
     if must_be_understood(reader.0, hash)? {
         return Ok(None);
     }
-    Ok(Some(Tracked { names: names.into(), ends: ends.into() }))
+    Ok(Some(Tracked { names: names.into(), ends: ends.into(), seen: seen.into(), written: 0 }))
+}
+
+impl Seen {
+    fn of(stat: &[u8]) -> Result<Self, &'static str> {
+        let number = |at: usize| Reader(stat.get(at..).unwrap_or_default()).number();
+        let repository = number(MODE)? >> 12 == REPOSITORY;
+        Ok(Self { modified: number(MODIFIED)?, inode: number(INODE)?, repository })
+    }
 }
 
 /// Names stand in order; the stages of a conflict have the same one.

@@ -7,6 +7,9 @@ use remit_core::{AbsPath, Effect, Layer, Reason, Rule, Why};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The rule by which [`World::protected`] names what git runs by itself.
+const GIT_HOOKS: &str = "protected.git-hooks";
+
 /// `max_access`: the ceiling of what rules and the default give. The base is not a grant and stays as it is,
 /// else an agent that may only read could not even be started.
 #[derive(Debug, Clone)]
@@ -31,8 +34,9 @@ pub struct AgentPolicy {
     points: Vec<Point>,
     ceiling: Option<Ceiling>,
     fallback: Fallback,
-    /// The workspace's `.git`, if the agent has it because it has some of the work tree, and what of it.
-    git: Option<(AbsPath, Access)>,
+    /// The workspace's `.git`, if the agent has it because it has some of the work tree, and what of it; and the
+    /// hooks that git runs there.
+    git: Vec<(AbsPath, Access)>,
     /// Files that may be written and are no folders, by their path.
     siblings: BTreeMap<Box<[u8]>, AbsPath>,
     /// Single paths of a person's rules that give less than what holds around them, in order.
@@ -77,7 +81,7 @@ impl AgentPolicy {
             points,
             ceiling,
             fallback,
-            git: None,
+            git: Vec::new(),
             siblings: BTreeMap::new(),
             narrowed: Vec::new(),
         };
@@ -91,8 +95,24 @@ impl AgentPolicy {
                 agent.points.push(base_point(&linked.common, access.meet(Access::READ), &id));
                 agent.points.extend(linked.written.iter().map(|path| base_point(path, access, &id)));
             }
+            agent.git.push((git.clone(), access));
+            if access.has(Access::READ) {
+                let id: Arc<str> = Arc::from("base.git-hooks");
+                words.insert(
+                    Arc::clone(&id),
+                    Arc::from("what git runs by itself, and nobody inside can change"),
+                );
+                let run = Access::READ.union(Access::EXECUTE);
+                for hooks in hooks(&git, world) {
+                    agent.points.push(base_point(&hooks, run, &id));
+                    agent.git.push((hooks, run));
+                }
+                let id: Arc<str> = Arc::from("base.git-settings");
+                words.insert(Arc::clone(&id), Arc::from("what git is told of the files here"));
+                let settings = agent.settings_of_git(world);
+                agent.points.extend(settings.iter().map(|path| base_point(path, Access::READ, &id)));
+            }
             agent.rules = Rules::new(&agent.points, &world.workspace, &words);
-            agent.git = Some((git, access));
         }
         let files = agent.points.iter().filter(|p| p.access.has(Access::WRITE));
         agent.siblings = files
@@ -184,9 +204,12 @@ impl AgentPolicy {
             },
             Weight::Granted(access) => {
                 let ruled = access.meet(self.max_access());
-                let git = self.git.as_ref().filter(|(git, _)| git.covers(path) && self.spoken_broadly(hits));
-                let (base, more) = match (git, self.rules.base(hits)) {
-                    (Some((_, access)), Some(base)) => (Some(base), base.access.meet(*access)),
+                let git = self.git.iter().filter(|(git, _)| git.covers(path));
+                let git = git.fold(Access::NONE, |all, (_, access)| all.union(*access));
+                let (base, more) = match self.rules.base(hits) {
+                    Some(base) if !git.is_none() && self.spoken_broadly(hits) => {
+                        (Some(base), base.access.meet(git))
+                    }
                     _ => (None, Access::NONE),
                 };
                 (ruled.union(more), ruled, By::Rules(base))
@@ -290,6 +313,29 @@ impl AgentPolicy {
         Reason { why: Why::Sibling(file.clone()), ..reason }
     }
 
+    /// The files by which git is told of the work tree, in the folders above those that the agent has.
+    fn settings_of_git(&self, world: &World) -> Vec<AbsPath> {
+        if self.access(&world.workspace).has(Access::READ) {
+            return Vec::new();
+        }
+        let granted = self.points.iter().filter(|p| p.scope != Scope::Base && !p.access.is_none());
+        let mut folders: Vec<AbsPath> = Vec::new();
+        for pattern in granted.map(|point| &point.pattern) {
+            let mut at = match pattern.literal() {
+                Some(path) => path.parent(),
+                None => Some(pattern.literal_prefix().clone()),
+            };
+            while let Some(folder) = at.filter(|folder| world.workspace.covers(folder)) {
+                at = folder.parent();
+                folders.push(folder);
+            }
+        }
+        folders.sort_unstable();
+        folders.dedup();
+        let names = |folder: &AbsPath| SETTINGS.map(|name| folder.join(name).ok());
+        folders.iter().flat_map(names).flatten().collect()
+    }
+
     /// The `.git` that an agent has who has some of its work tree: reading where anything there may be read,
     /// writing where anything may be written. Nothing if a rule speaks of `.git` itself, or of a part of it.
     fn git_of_the_work_tree(&self, world: &World) -> Option<(AbsPath, Access)> {
@@ -313,6 +359,24 @@ impl AgentPolicy {
         let access = granted.fold(Access::NONE, Access::union).meet(Access::READ.union(Access::WRITE));
         (!access.is_none()).then_some((git, access))
     }
+}
+
+/// What git reads in the folders of a work tree. Without it, what is ignored would be added by a commit of all
+/// changes, and files would be taken into it as they are where a setting says otherwise.
+const SETTINGS: [&[u8]; 3] = [b".gitignore", b".gitattributes", b".gitmodules"];
+
+/// Where git's hooks lie: in its own folder, in the one that worktrees share, and where the configuration leads to
+/// in the work tree. All of them are protected.
+fn hooks(git: &AbsPath, world: &World) -> Vec<AbsPath> {
+    let common = world.linked.as_ref().map(|linked| &linked.common);
+    let usual = [Some(git), common].into_iter().flatten().filter_map(|git| git.join(b"hooks").ok());
+    let inside =
+        |path: &AbsPath| world.workspace.covers(path) || common.is_some_and(|common| common.covers(path));
+    let named = world.protected.iter().filter(|one| &*one.id == GIT_HOOKS && inside(&one.path));
+    let mut all: Vec<AbsPath> = usual.chain(named.map(|one| one.path.clone())).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 fn denied(layer: Layer, rule: Option<&Arc<Rule>>, why: Why) -> Reason {

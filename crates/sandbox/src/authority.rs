@@ -43,6 +43,8 @@ pub enum Fixed {
     Outside,
     /// Another process, which may be the gate itself: the path is its place on `/proc`.
     Foreign,
+    /// It lies, or would lie, where the session's view is read-only: in a folder that only leads somewhere, say.
+    View,
 }
 
 /// The second path of an operation.

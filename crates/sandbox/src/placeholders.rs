@@ -1,14 +1,15 @@
-//! Folders that stand in for paths that are out of bounds and do not exist: a mask needs something to cover.
-//! They are made before a launch and removed after the last session that uses them, never earlier, since the
-//! mask would go with them. A file under Remit's state says who uses which; a session that ended without
-//! saying so is known by its process id and start time, and is cleaned up after at the next launch.
+//! Folders that are made before a launch and removed after the last session that uses them. A **placeholder**
+//! stands in for a path that is out of bounds and does not exist, since a mask needs something to cover; it is
+//! known by its mode, and is never removed earlier, since the mask would go with it. A **room** is a folder that a
+//! rule grants and that nobody has made yet; it is like any other folder, known by its inode, and stays if somebody
+//! has put something into it. A file under Remit's state says who uses which; a session that ended without saying
+//! so is known by its process id and start time, and is cleaned up after at the next launch.
 
 use crate::plan::{Kind, Stat};
 use remit_core::AbsPath;
 use remit_core::path::{escape, unescape};
 use rustix::fs::{self, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -52,39 +53,60 @@ pub enum PlaceholderError {
     },
 }
 
-/// A session's claim on its placeholders; given up when dropped.
+/// A session's claim on its placeholders and rooms; given up when dropped.
 #[derive(Debug)]
 pub struct Holding {
     record: PathBuf,
-    paths: Vec<AbsPath>,
+    claims: Vec<Claim>,
+    unmade: Vec<(AbsPath, Errno)>,
 }
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Claim {
     pid: u32,
     start: u64,
+    /// The inode of a room; none for a placeholder.
+    room: Option<u64>,
     path: AbsPath,
 }
 
-/// Makes the folders of `paths` that do not exist, and notes in the file `record` that this process uses all
-/// of them. Cleans up after sessions that are gone.
-pub fn hold(record: &Path, paths: &[AbsPath]) -> Result<Holding, PlaceholderError> {
-    let holding = Holding { record: record.to_owned(), paths: paths.to_vec() };
-    if paths.is_empty() && fs::stat(record).is_err() {
+/// Makes the folders of `placeholders` and `rooms` that do not exist, and notes in the file `record` that this
+/// process uses them. Cleans up after sessions that are gone. A room that cannot be made is no error; see
+/// [`Holding::unmade`].
+pub fn hold(record: &Path, placeholders: &[AbsPath], rooms: &[AbsPath]) -> Result<Holding, PlaceholderError> {
+    let mut holding = Holding { record: record.to_owned(), claims: Vec::new(), unmade: Vec::new() };
+    let asked = !placeholders.is_empty() || rooms.iter().any(|room| inode(room).is_none());
+    if !asked && fs::stat(record).is_err() {
         return Ok(holding);
     }
     let _lock = lock(record)?;
     let known = read(record)?;
     let pid = std::process::id();
     let start = start_time(pid).unwrap_or_default();
+    let claim = |path: &AbsPath, room| Claim { pid, start, room, path: path.clone() };
+    holding.claims = placeholders.iter().map(|path| claim(path, None)).collect();
+    for path in rooms {
+        match inode(path) {
+            // Another session's is this one's, too; what somebody else has made is nobody's here.
+            Some(inode) if known.iter().any(|c| c.path == *path && c.room == Some(inode)) => {
+                holding.claims.push(claim(path, Some(inode)));
+            }
+            Some(_) => {}
+            None => match fs::mkdir(path.as_path(), Mode::from_raw_mode(0o777)) {
+                Ok(()) => holding.claims.extend(inode(path).map(|inode| claim(path, Some(inode)))),
+                Err(Errno::EXIST) => {}
+                Err(error) => holding.unmade.push((path.clone(), error)),
+            },
+        }
+    }
     let mut claims: Vec<Claim> = known.iter().filter(|c| alive(c)).cloned().collect();
-    claims.extend(paths.iter().map(|path| Claim { pid, start, path: path.clone() }));
-    let left: BTreeSet<&AbsPath> = unclaimed(&known, &claims);
-    // First the record, then the folder: a crash between the two leaves nothing unknown.
-    let all: Vec<Claim> = known.iter().filter(|c| left.contains(&c.path)).chain(&claims).cloned().collect();
+    claims.extend(holding.claims.iter().cloned());
+    let left = unclaimed(&known, &claims);
+    // First the record, then the placeholder: a crash between the two leaves nothing unknown.
+    let all: Vec<Claim> = left.iter().copied().chain(&claims).cloned().collect();
     write(record, &all)?;
-    for path in paths {
-        let leads = paths.iter().any(|other| other != path && path.covers(other));
+    for path in placeholders {
+        let leads = placeholders.iter().any(|other| other != path && path.covers(other));
         make(path, if leads { LEADS } else { MARK })?;
     }
     left.into_iter().rev().for_each(remove);
@@ -93,26 +115,31 @@ pub fn hold(record: &Path, paths: &[AbsPath]) -> Result<Holding, PlaceholderErro
 }
 
 impl Holding {
+    /// The rooms that could not be made, and why: they are not seen in the session.
+    pub fn unmade(&self) -> &[(AbsPath, Errno)] {
+        &self.unmade
+    }
+
     /// Gives the claim up, and removes the folders that nobody else uses and that are still empty.
     pub fn release(mut self) -> Result<(), PlaceholderError> {
         self.give_up()
     }
 
     fn give_up(&mut self) -> Result<(), PlaceholderError> {
-        let paths = std::mem::take(&mut self.paths);
-        if paths.is_empty() {
+        let mine = std::mem::take(&mut self.claims);
+        if mine.is_empty() {
             return Ok(());
         }
         let _lock = lock(&self.record)?;
         let known = read(&self.record)?;
         let mut claims = known.clone();
-        for path in &paths {
-            let mine = |c: &Claim| c.pid == std::process::id() && c.path == *path;
-            if let Some(at) = claims.iter().position(mine) {
+        for claim in &mine {
+            if let Some(at) = claims.iter().position(|c| c == claim) {
                 claims.remove(at);
             }
         }
         claims.retain(alive);
+        // What lies in another one was made after it.
         unclaimed(&known, &claims).into_iter().rev().for_each(remove);
         write(&self.record, &claims)
     }
@@ -125,8 +152,14 @@ impl Drop for Holding {
     }
 }
 
-fn unclaimed<'a>(known: &'a [Claim], claims: &[Claim]) -> BTreeSet<&'a AbsPath> {
-    known.iter().map(|c| &c.path).filter(|path| !claims.iter().any(|c| c.path == **path)).collect()
+fn unclaimed<'a>(known: &'a [Claim], claims: &[Claim]) -> Vec<&'a Claim> {
+    known.iter().filter(|one| !claims.iter().any(|c| c.path == one.path && c.room == one.room)).collect()
+}
+
+/// The inode of a folder; none if there is none of this name.
+fn inode(path: &AbsPath) -> Option<u64> {
+    let stat = fs::lstat(path.as_path()).ok()?;
+    (FileType::from_raw_mode(stat.st_mode) == FileType::Directory).then_some(stat.st_ino)
 }
 
 fn make(path: &AbsPath, bits: u32) -> Result<(), PlaceholderError> {
@@ -156,11 +189,16 @@ fn mark(path: &AbsPath, bits: u32) -> Result<(), Errno> {
     }
 }
 
-/// Removes an unused placeholder. What is not one, or has content, is somebody's own by now and stays; it loses the
-/// mark, so that it may be moved and changed again.
-fn remove(path: &AbsPath) {
+/// Removes an unused placeholder or room. What is not one, or has content, is somebody's own by now and stays; a
+/// placeholder loses the mark, so that it may be moved and changed again.
+fn remove(claim: &Claim) {
+    let path = &claim.path;
     let Ok(stat) = fs::lstat(path.as_path()) else { return };
-    if !is_marked(stat.st_mode) || fs::rmdir(path.as_path()).is_ok() {
+    let ours = match claim.room {
+        None => is_marked(stat.st_mode),
+        Some(inode) => inode == stat.st_ino,
+    };
+    if !ours || fs::rmdir(path.as_path()).is_ok() || claim.room.is_some() {
         return;
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -207,11 +245,14 @@ fn read(record: &Path) -> Result<Vec<Claim>, PlaceholderError> {
     };
     let claim = |line: &str| {
         let mut words = line.splitn(3, ' ');
-        Some(Claim {
-            pid: words.next()?.parse().ok()?,
-            start: words.next()?.parse().ok()?,
-            path: AbsPath::new(unescape(words.next()?)?).ok()?,
-        })
+        let (pid, start) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let rest = words.next()?;
+        // A path begins with a slash, and the inode of a room with an `@`.
+        let (room, path) = match rest.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
+            Some((inode, path)) => (Some(inode.parse().ok()?), path),
+            None => (None, rest),
+        };
+        Some(Claim { pid, start, room, path: AbsPath::new(unescape(path)?).ok()? })
     };
     text.lines()
         .map(|line| {
@@ -222,8 +263,11 @@ fn read(record: &Path) -> Result<Vec<Claim>, PlaceholderError> {
 
 fn write(record: &Path, claims: &[Claim]) -> Result<(), PlaceholderError> {
     let failed = |error| PlaceholderError::Record { path: record.to_owned(), error };
-    let text: String =
-        claims.iter().map(|c| format!("{} {} {}\n", c.pid, c.start, escape(c.path.as_bytes()))).collect();
+    let line = |c: &Claim| {
+        let room = c.room.map_or(String::new(), |inode| format!("@{inode} "));
+        format!("{} {} {room}{}\n", c.pid, c.start, escape(c.path.as_bytes()))
+    };
+    let text: String = claims.iter().map(line).collect();
     let new = record.with_extension("new");
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | QUIET;
     let file = fs::open(&new, flags, Mode::from_raw_mode(0o600)).map_err(|error| failed(error.into()))?;
@@ -262,7 +306,7 @@ mod tests {
     #[test]
     fn made_for_a_session_and_removed_after_it() {
         let (_scratch, record, path) = scratch();
-        let holding = hold(&record, std::slice::from_ref(&path)).unwrap();
+        let holding = hold(&record, std::slice::from_ref(&path), &[]).unwrap();
         assert!(path.as_path().is_dir());
         holding.release().unwrap();
         assert!(!path.as_path().exists());
@@ -272,8 +316,8 @@ mod tests {
     #[test]
     fn stays_while_another_session_uses_it() {
         let (_scratch, record, path) = scratch();
-        let first = hold(&record, std::slice::from_ref(&path)).unwrap();
-        let second = hold(&record, std::slice::from_ref(&path)).unwrap();
+        let first = hold(&record, std::slice::from_ref(&path), &[]).unwrap();
+        let second = hold(&record, std::slice::from_ref(&path), &[]).unwrap();
         first.release().unwrap();
         assert!(path.as_path().is_dir());
         drop(second);
@@ -283,14 +327,14 @@ mod tests {
     #[test]
     fn what_somebody_filled_or_made_is_never_removed() {
         let (_scratch, record, path) = scratch();
-        let holding = hold(&record, std::slice::from_ref(&path)).unwrap();
+        let holding = hold(&record, std::slice::from_ref(&path), &[]).unwrap();
         std::fs::write(path.as_path().join("k"), "x").unwrap();
         holding.release().unwrap();
         assert!(path.as_path().join("k").exists());
 
         let (_scratch, record, path) = scratch();
         std::fs::create_dir(path.as_path()).unwrap();
-        hold(&record, std::slice::from_ref(&path)).unwrap().release().unwrap();
+        hold(&record, std::slice::from_ref(&path), &[]).unwrap().release().unwrap();
         assert!(path.as_path().is_dir());
     }
 
@@ -299,10 +343,10 @@ mod tests {
         let (scratch, record, path) = scratch();
         let deep = path.join("a").unwrap().join("b").unwrap();
         let chain = [path.clone(), path.join("a").unwrap(), deep.clone()];
-        hold(&record, &chain).unwrap().release().unwrap();
+        hold(&record, &chain, &[]).unwrap().release().unwrap();
         assert!(!path.as_path().exists());
         // What came into use stays, without the mark.
-        let holding = hold(&record, &chain).unwrap();
+        let holding = hold(&record, &chain, &[]).unwrap();
         std::fs::write(path.as_path().join("mine"), "x").unwrap();
         holding.release().unwrap();
         let names: Vec<_> =
@@ -315,12 +359,12 @@ mod tests {
     #[test]
     fn a_session_that_crashed_is_cleaned_up_after_at_the_next_launch() {
         let (_scratch, record, path) = scratch();
-        std::mem::forget(hold(&record, std::slice::from_ref(&path)).unwrap());
+        std::mem::forget(hold(&record, std::slice::from_ref(&path), &[]).unwrap());
         let line = std::fs::read_to_string(&record).unwrap();
         // The same process id, started at another time: another process.
         let other = line.replacen(&start_time(std::process::id()).unwrap().to_string(), "1", 1);
         std::fs::write(&record, other).unwrap();
-        hold(&record, &[]).unwrap().release().unwrap();
+        hold(&record, &[], &[]).unwrap().release().unwrap();
         assert!(!path.as_path().exists());
         assert_eq!(std::fs::read_to_string(&record).unwrap(), "");
     }
@@ -329,7 +373,62 @@ mod tests {
     fn a_record_that_cannot_be_read_is_an_error() {
         let (_scratch, record, path) = scratch();
         std::fs::write(&record, "nonsense\n").unwrap();
-        let error = hold(&record, &[path]).unwrap_err().to_string();
+        let error = hold(&record, &[path], &[]).unwrap_err().to_string();
         assert!(error.contains("`nonsense` is not a claim"), "{error}");
+    }
+
+    #[test]
+    fn a_room_is_an_ordinary_folder_and_goes_with_its_last_session_if_it_is_empty() {
+        let (_scratch, record, path) = scratch();
+        let rooms = std::slice::from_ref(&path);
+        let first = hold(&record, &[], rooms).unwrap();
+        let stat = fs::lstat(path.as_path()).unwrap();
+        assert!(!is_marked(stat.st_mode), "{:o}", stat.st_mode);
+        let second = hold(&record, &[], rooms).unwrap();
+        first.release().unwrap();
+        assert!(path.as_path().is_dir(), "the second session still uses it");
+        drop(second);
+        assert!(!path.as_path().exists());
+
+        let holding = hold(&record, &[], rooms).unwrap();
+        std::fs::write(path.as_path().join("work"), "x").unwrap();
+        holding.release().unwrap();
+        assert!(path.as_path().join("work").exists());
+    }
+
+    #[test]
+    fn a_folder_that_is_no_room_of_a_sessions_making_stays() {
+        let (_scratch, record, path) = scratch();
+        let rooms = std::slice::from_ref(&path);
+        std::fs::create_dir(path.as_path()).unwrap();
+        hold(&record, &[], rooms).unwrap().release().unwrap();
+        assert!(path.as_path().is_dir());
+
+        // Somebody has put another in its place; the first is kept, so that its inode is not used again.
+        std::fs::remove_dir(path.as_path()).unwrap();
+        let holding = hold(&record, &[], rooms).unwrap();
+        std::fs::rename(path.as_path(), path.as_path().with_extension("old")).unwrap();
+        std::fs::create_dir(path.as_path()).unwrap();
+        holding.release().unwrap();
+        assert!(path.as_path().is_dir());
+    }
+
+    #[test]
+    fn a_room_that_cannot_be_made_is_told_and_stops_nothing() {
+        let (_scratch, record, path) = scratch();
+        let below = AbsPath::lexical(&path, "no/parent").unwrap();
+        let holding = hold(&record, &[], std::slice::from_ref(&below)).unwrap();
+        assert_eq!(holding.unmade(), [(below, Errno::NOENT)]);
+    }
+
+    #[test]
+    fn the_room_of_a_session_that_crashed_goes_at_the_next_launch() {
+        let (_scratch, record, path) = scratch();
+        std::mem::forget(hold(&record, &[], std::slice::from_ref(&path)).unwrap());
+        let line = std::fs::read_to_string(&record).unwrap();
+        let other = line.replacen(&format!(" {} ", start_time(std::process::id()).unwrap()), " 1 ", 1);
+        std::fs::write(&record, other).unwrap();
+        hold(&record, &[], &[]).unwrap().release().unwrap();
+        assert!(!path.as_path().exists());
     }
 }

@@ -60,6 +60,10 @@ const PLAIN: &[&str] = &[
     "SOURCE_DATE_EPOCH",
 ];
 
+/// Set in every session. A view is put together from mounts, and git stops at a mount when it looks for the top of
+/// the work tree; above what a session sees of a work tree there is nothing of another one.
+const SET: (&str, &str) = ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
+
 impl Environment {
     /// A variable, if it is set and not empty.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
@@ -88,6 +92,7 @@ impl Environment {
                 (plain || listed(&spec.pass, &key)) && !listed(&spec.drop, &key)
             })
             .map(|(key, value)| (key.clone(), value.clone()))
+            .chain([(SET.0.into(), SET.1.into())])
             .chain(spec.set.iter().map(|(k, v)| (OsString::from(k), OsString::from(v))))
             .collect()
     }
@@ -130,7 +135,7 @@ mod tests {
             ("CLAUDE_CODE_SESSION_ID", "outer"),
         ]);
         let none = all.for_session(&EnvironmentSpec::default());
-        assert_eq!(none.keys().collect::<Vec<_>>(), ["LC_ALL", "PATH"]);
+        assert_eq!(none.keys().collect::<Vec<_>>(), ["GIT_DISCOVERY_ACROSS_FILESYSTEM", "LC_ALL", "PATH"]);
         let claude = crate::adapter::Adapter::named("claude").unwrap().unwrap();
         let some = all.for_session(&claude.environment);
         assert!(some.contains_key(OsStr::new("ANTHROPIC_API_KEY")));

@@ -21,6 +21,7 @@ pub fn hidden_by(policy: &Policy, agent: &str, path: &AbsPath) -> Option<AbsPath
         extras: &extras,
         sealed: &policy.world().sealed,
         requestable: &[],
+        tracked: None,
         hardlinks_allowed: false,
         advisory: policy.source().sandbox == Sandbox::Advisory,
     };

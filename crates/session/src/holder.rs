@@ -16,6 +16,7 @@ use crate::scratch::Scratch;
 use crate::socket::Socket;
 use crate::warden::Warden;
 use crate::workspace::{OpenError, Workspace};
+use crate::worktree::WorkTree;
 use crate::{base, home};
 use remit_core::wire::{INSIDE, SOCKET};
 use remit_core::{AbsPath, Actor, Assurance, Diagnostic, Place, SessionId};
@@ -25,7 +26,7 @@ use remit_policy::{AgentPolicy, Policy};
 use remit_sandbox::launch::{
     ChildExit, LaunchError, Measured, Running, Spec, Stdio, WindowSize, launch_noting,
 };
-use remit_sandbox::plan::{Disk, Extra, Plan, Request, Source, plan};
+use remit_sandbox::plan::{Disk, Extra, Plan, Request, Source, Tracked, plan};
 use remit_sandbox::signals::Signals;
 use remit_sandbox::view::{SessionFile, What};
 use remit_sandbox::{attend, pty};
@@ -158,12 +159,16 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn start(self) -> Result<Session, RunError> {
         let memory = self.state.listings();
+        let mut tree = WorkTree::of(&self.workspace.root);
+        let mut unsettled = None;
         let (policy, plan) = remembering(&memory, |disk| {
             let policy = self.policy(disk)?;
-            let plan = self.plan(&policy, disk)?;
+            let agent = self.agent(&policy)?;
+            unsettled = tree.as_mut().and_then(|tree| tree.settle(agent, self.workspace.environment()));
+            let plan = self.plan(&policy, agent, tree.as_ref(), disk)?;
             Ok::<_, RunError>((Arc::new(policy), plan))
         })?;
-        let mut notes = plan.notes.clone();
+        let mut notes: Vec<String> = plan.notes.iter().cloned().chain(unsettled).collect();
         let socket = Socket::bind(&self.sockets, self.id.as_str()).map_err(RunError::Socket)?;
         let alone = !lease::others_live(&self.state.homes(), self.lease.root());
         let ignored =
@@ -172,7 +177,8 @@ impl Parts<'_> {
             notes.push(DISPUTED.to_owned());
         }
         let (rules, marks) = ignored.into_parts();
-        let warden = Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch(&rules), marks);
+        let warden =
+            Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch(tree, &rules), marks);
         let holder = self.recorder(&policy)?;
         let spec = self.spec(plan, Arc::new(warden), &socket)?;
         let elsewhere = spec.cwd.as_bytes() == base::HOME.as_bytes();
@@ -191,7 +197,13 @@ impl Parts<'_> {
             Ok(())
         };
         let running = match launch_noting(spec, launched) {
-            Ok(running) => Arc::new(running),
+            Ok(running) => {
+                let unmade = running.unmade().iter();
+                notes.extend(
+                    unmade.map(|(path, error)| format!("{path} cannot be made, and is not seen: {error}")),
+                );
+                Arc::new(running)
+            }
             Err(error) => {
                 let record = holder.record(Event::SessionEnd, Door::Holder).with("exit", "never started");
                 holder.append(&record.with("why", error.to_string()), false)?;
@@ -233,18 +245,32 @@ impl Parts<'_> {
         self.workspace.policy_inside(disk, rules, self.home.single_files.clone())
     }
 
-    fn plan(&self, policy: &Policy, disk: &dyn Disk) -> Result<Plan, RunError> {
+    fn agent<'p>(&self, policy: &'p Policy) -> Result<&'p AgentPolicy, RunError> {
         let agent = self.chosen.agent.as_str();
-        let rules: &AgentPolicy = policy
+        policy
             .agent(agent)
-            .ok_or_else(|| RunError::Refused(vec![format!("the policy has no agent `{agent}`")]))?;
+            .ok_or_else(|| RunError::Refused(vec![format!("the policy has no agent `{agent}`")]))
+    }
+
+    fn plan(
+        &self,
+        policy: &Policy,
+        rules: &AgentPolicy,
+        tree: Option<&WorkTree>,
+        disk: &dyn Disk,
+    ) -> Result<Plan, RunError> {
         let path = |p: &Path| AbsPath::try_from(p).map_err(|e| OpenError::Path(p.to_owned(), e));
         let extra = |shown: &home::Shown| -> Result<Extra, OpenError> {
             Ok(Extra { target: path(&shown.target)?, source: Source::Host(path(&shown.source)?) })
         };
         let own = |shown: &&home::Shown| shown.source != shown.target;
         let extras = self.home.shown.iter().filter(own).map(extra).collect::<Result<Vec<_>, _>>()?;
-        let plan = planned(policy, rules, &extras, disk);
+        let known = tree.and_then(|tree| Some((&tree.top, tree.tracked.as_ref()?)));
+        let entries = || known.iter().flat_map(|(_, tracked)| tracked.entries());
+        let paths: Vec<&[u8]> = entries().map(|entry| entry.path).collect();
+        let repositories: Vec<&[u8]> = entries().filter(|entry| entry.repository).map(|e| e.path).collect();
+        let tracked = known.map(|(top, _)| Tracked { top, paths: &paths, repositories: &repositories });
+        let plan = planned(policy, rules, (&extras, tracked), disk);
         if plan.refused.is_empty() {
             return Ok(plan);
         }
@@ -258,15 +284,11 @@ impl Parts<'_> {
         Ok(Recorder::new(self.workspace.ledger(&self.state)?, actor, policy))
     }
 
-    fn scratch(&self, ignored: &str) -> Scratch {
+    fn scratch(&self, tree: Option<WorkTree>, ignored: &str) -> Scratch {
         let exclude = ignored::text(&self.workspace.root.as_path().join(".git/info/exclude"));
         let folders = base::session_rules(&self.workspace.root).into_iter().map(|rule| rule.path).collect();
         // An index that cannot be read makes everything work: more is recorded, never less.
-        let tracked = remit_git::checkout(self.workspace.root.as_path())
-            .ok()
-            .flatten()
-            .filter(|checkout| checkout.work_tree == self.workspace.root.as_path())
-            .and_then(|checkout| remit_git::tracked(&checkout.git_dir).ok().flatten());
+        let tracked = tree.filter(|tree| tree.top == self.workspace.root).and_then(|tree| tree.tracked);
         Scratch::new(&self.workspace.root, folders, tracked, &[&exclude, ignored])
     }
 
@@ -337,13 +359,19 @@ impl Parts<'_> {
     }
 }
 
-fn planned(policy: &Policy, rules: &AgentPolicy, extras: &[Extra], disk: &dyn Disk) -> Plan {
+fn planned(
+    policy: &Policy,
+    rules: &AgentPolicy,
+    (extras, tracked): (&[Extra], Option<Tracked<'_>>),
+    disk: &dyn Disk,
+) -> Plan {
     plan(
         &Request {
             rules,
             extras,
             sealed: &policy.world().sealed,
             requestable: &[],
+            tracked,
             hardlinks_allowed: false,
             advisory: policy.source().sandbox == Sandbox::Advisory,
         },
@@ -355,7 +383,7 @@ fn planned(policy: &Policy, rules: &AgentPolicy, extras: &[Extra], disk: &dyn Di
 pub fn unholdable(policy: &Policy, state: &StateDir) -> Vec<Diagnostic> {
     let file = Place::file(Arc::clone(&policy.source().file));
     let of_agent = |disk: &dyn Disk, (name, rules): (&str, &AgentPolicy)| {
-        let refused = planned(policy, rules, &[], disk).refused;
+        let refused = planned(policy, rules, (&[], None), disk).refused;
         let findings = refused.into_iter().map(|refusal| {
             let place = refusal.rule.and_then(|rule| rule.place.clone()).unwrap_or_else(|| file.clone());
             let message = format!("this kernel cannot hold it for `{name}`: {}", refusal.why);

@@ -32,3 +32,4 @@ pub mod syncer;
 pub mod warden;
 pub mod words;
 pub mod workspace;
+mod worktree;

@@ -77,7 +77,12 @@ impl Warden {
                 Fixed::Foreign => {
                     "a process changes only itself, and process 1 is the gate that holds the session"
                 }
+                Fixed::View => "nothing can be made or changed at this place of the session's view",
             };
+            if fixed == Fixed::View && decision.effect != Effect::Allow {
+                // The rules have a reason of their own.
+                return (action, decision);
+            }
             let why = Why::Unjudged(why.into());
             decision.effect = Effect::Deny;
             decision.reasons =

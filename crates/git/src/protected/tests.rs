@@ -181,7 +181,7 @@ fn submodules_are_looked_through_at_any_depth() {
         .with("w/.git/modules/libs/a/HEAD", "")
         .with("w/.git/modules/libs/a/config", "[core]\n worktree = ../../../../libs/a\n hooksPath = .husky\n")
         .with("w/libs/a/x", "");
-    assert_eq!(scratch.paths(), all(&["w/libs/a/.husky"], Why::Hooks));
+    assert_eq!(scratch.paths(), all(&["w/.git/modules/libs/a/hooks", "w/libs/a/.husky"], Why::Hooks));
 }
 
 #[test]

@@ -80,6 +80,34 @@ fn the_stages_of_a_conflict_are_one_name() {
 }
 
 #[test]
+fn entries_tell_what_git_remembers_of_each_file() {
+    let mut bytes = index(2, 20, &[b"a", b"m"], &[]);
+    // After the header, and after the first entry of 62 bytes, a name and padding.
+    let (first, second) = (12, 12 + 64);
+    bytes[first + MODIFIED..first + MODIFIED + 4].copy_from_slice(&5u32.to_be_bytes());
+    bytes[first + INODE..first + INODE + 4].copy_from_slice(&6u32.to_be_bytes());
+    bytes[second + MODIFIED..second + MODIFIED + 4].copy_from_slice(&9u32.to_be_bytes());
+    bytes[second + MODE..second + MODE + 4].copy_from_slice(&0o160_000u32.to_be_bytes());
+    let tracked = Tracked { written: 9, ..parse(&bytes, 20).unwrap().unwrap() };
+    let seen: Vec<_> = tracked.entries().map(|e| (e.path, e.repository, e.known, e.racy)).collect();
+    let other = 0x0707_0707;
+    assert_eq!(seen, [(&b"a"[..], false, (5, 6), false), (&b"m"[..], true, (9, other), true)]);
+}
+
+#[test]
+fn a_listing_of_gits_own_says_the_same_names() {
+    let lines =
+        ["100644 0123 0\tb c", "160000 0123 0\tm", "100644 0123 1\ta", "100644 0123 2\ta", "no", "\t", ""];
+    let lines = lines.join("\0");
+    let tracked = Tracked::listed(lines.as_bytes());
+    assert_eq!(list(&tracked), ["a", "b c", "m"]);
+    let repositories: Vec<&[u8]> = tracked.entries().filter(|e| e.repository).map(|e| e.path).collect();
+    assert_eq!(repositories, [b"m"]);
+    assert!(tracked.contains(b"b c") && tracked.entries().all(|entry| !entry.racy));
+    assert!(Tracked::listed(b"").is_empty());
+}
+
+#[test]
 fn what_needs_git_itself_is_unknown_and_never_taken_for_untracked() {
     for name in [b"link", b"sdir", b"else"] {
         let bytes = index(2, 20, &[b"a"], &[(b"TREE", b""), (name, b"x")]);

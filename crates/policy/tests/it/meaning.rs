@@ -225,6 +225,54 @@ fn git_goes_with_the_work_tree() {
 }
 
 #[test]
+fn hooks_of_git_run_for_whoever_may_read_git_and_nobody_changes_them() {
+    let at = ["/w/.git/hooks/pre-commit", "/w/.husky/pre-commit", "/w/.git/modules/m/hooks/pre-commit"];
+    let hooks = |team: Team| {
+        let team = team.protected("/w/.husky", "protected.git-hooks");
+        let policy = team.protected("/w/.git/modules/m/hooks", "protected.git-hooks").compile();
+        at.map(|at| may(&policy, at))
+    };
+    assert_eq!(hooks(Team::new().own("src all")), ["rx"; 3]);
+    assert_eq!(hooks(Team::new().own("src read")), ["rx"; 3]);
+    assert_eq!(hooks(Team::new().own(". read-write")), ["rx"; 3]);
+    assert_eq!(hooks(Team::new().own(". read")), ["rx"; 3]);
+    assert_eq!(hooks(Team::new().own(". all").max("read")), ["rx"; 3], "the base is no grant");
+    assert_eq!(hooks(Team::new()), [""; 3]);
+    assert_eq!(hooks(Team::new().own("/elsewhere all")), [""; 3]);
+    // A person who speaks of them says what may be done.
+    assert_eq!(hooks(Team::new().own("src all").own(".husky read")), ["rx", "r", "rx"]);
+    assert_eq!(
+        hooks(Team::new().own(". read-write").own(".git read-write")),
+        ["r"; 3],
+        "all of git is theirs to say"
+    );
+    assert_eq!(hooks(Team::new().own("src all").global(".husky none")), ["rx", "", "rx"]);
+    let elsewhere = Team::new().own("src all").protected("/opt/hooks", "protected.git-hooks").compile();
+    assert_eq!(
+        may(&elsewhere, "/opt/hooks/pre-commit"),
+        "",
+        "outside the work tree it is the person's alone"
+    );
+    let config = Team::new().own("src all").protected("/w/conf", "protected.git-config").compile();
+    assert_eq!(may(&config, "/w/conf"), "", "git's configuration is not run");
+}
+
+#[test]
+fn what_git_is_told_of_files_can_be_read_above_what_an_agent_has() {
+    let policy = Team::new().own("a/b/c all").own("d/*/e read").compile();
+    for at in
+        ["/w/.gitignore", "/w/a/.gitattributes", "/w/a/b/.gitignore", "/w/.gitmodules", "/w/d/.gitignore"]
+    {
+        assert_eq!(may(&policy, at), "r", "{at}");
+    }
+    for at in ["/w/x/.gitignore", "/.gitignore", "/w/a", "/w/.gitignore.bak"] {
+        assert_eq!(may(&policy, at), "", "{at}");
+    }
+    assert_eq!(may(&Team::new().own("a all").global("**/.gitignore none").compile(), "/w/.gitignore"), "");
+    assert_eq!(may(&Team::new().own("/elsewhere all").compile(), "/w/.gitignore"), "");
+}
+
+#[test]
 fn a_file_that_may_be_written_brings_its_temporary_siblings() {
     let team = Team::new().own(". read").own("notes.md read-write").single_file("/w/notes.md");
     let policy = team.compile();
@@ -285,10 +333,14 @@ fn the_plan_gets_every_rule_that_binds_the_agent() {
             "Role /w/docs read",
             "Agent /w/src all",
             "Base /usr execute",
-            "Base /w/.git read-write"
+            "Base /w/.git read-write",
+            "Base /w/.git/hooks execute",
+            "Base /w/.gitignore read",
+            "Base /w/.gitattributes read",
+            "Base /w/.gitmodules read",
         ]
     );
-    assert_eq!(agent.points().iter().filter(|p| p.scope == Scope::Base).count(), 2);
+    assert_eq!(agent.points().iter().filter(|p| p.scope == Scope::Base).count(), 6);
     assert_eq!(&*agent.none_rule(&path("/w/g/x")).unwrap().text, "g none");
     assert!(agent.none_rule(&path("/w/src")).is_none());
     assert_eq!(agent.access(&path("/w/src")), Access::ALL);

@@ -327,7 +327,7 @@ fn event_words(record: &Record) -> String {
         words.push_str(&format!(" {}", escaped(command)));
     }
     if let Some(why) = &record.why {
-        words.push_str(&format!(" {why}"));
+        words.push_str(&format!(" {}", printable(why)));
     }
     for key in ["moment", "exit", "why", "ok", "hooks"] {
         if let Some(value) = record.detail.get(key) {

@@ -236,7 +236,7 @@ fn what_is_out_of_bounds_and_lies_in_gits_records_all_the_same() -> Result<()> {
     insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @r#"
     $ remit check
     ok  remit.yaml: no errors, 1 warning, 0 notes
-    2> warning[none-but-tracked]: `secrets/** none` covers `secrets/key`, which git tracks: `git show` reads it from git's records
+    2> warning[none-but-tracked]: `secrets/** none` covers `secrets/key`, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it
     2>   ╭▸ remit.yaml:3:12
     2>   │
     2> 3 │   - {path: "secrets/**", access: none, for: all}

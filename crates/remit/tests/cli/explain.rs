@@ -113,8 +113,9 @@ fn what_no_rule_can_grant() -> Result<()> {
       approval     –
 
     rules for [PROJECT]/.git/hooks/pre-commit (together: all)
-      remit.yaml:7  `. all`                                      decided
-      base.git      `[PROJECT]/.git read-write`  not used
+      remit.yaml:7    `. all`                                         decided
+      base.git        `[PROJECT]/.git read-write`     not used
+      base.git-hooks  `[PROJECT]/.git/hooks execute`  not used
     = 1
     ");
     Ok(())

@@ -45,7 +45,6 @@ fn an_empty_folder_gets_a_policy_that_checks_clean() -> Result<()> {
       - {path: "**/id_ecdsa", access: none, for: all}
       - {path: "**/id_ed25519", access: none, for: all}
       - {path: "**/.netrc", access: none, for: all}
-      - {path: "**/*.pem", access: none, for: all}
 
     # One entry per agent; `remit run NAME` starts it. `all` includes running what was built.
     agents:
@@ -84,7 +83,7 @@ fn an_empty_folder_gets_a_policy_that_checks_clean() -> Result<()> {
 
     rules for [PROJECT]/.env (together: none)
       remit.yaml:14  `**/.env none`  decided
-      remit.yaml:30  `. all`         dead under `**/.env none`
+      remit.yaml:29  `. all`         dead under `**/.env none`
     = 1
     ");
     Ok(())
@@ -121,7 +120,6 @@ fn a_rust_repository_with_secrets_and_an_agent_program() -> Result<()> {
       - {path: "**/id_ecdsa", access: none, for: all}
       - {path: "**/id_ed25519", access: none, for: all}
       - {path: "**/.netrc", access: none, for: all}
-      - {path: "**/*.pem", access: none, for: all}
       # found here:
       - {path: "deploy/credentials.json", access: none, for: all}
       - {path: "secrets/**", access: none, for: all}
@@ -155,6 +153,53 @@ fn a_rust_repository_with_secrets_and_an_agent_program() -> Result<()> {
     {"file":"remit.yaml","findings":[],"ok":true,"version":1}
     = 0
     "#);
+    Ok(())
+}
+
+#[test]
+fn what_git_tracks_is_not_hidden_and_certificates_are_no_secrets() -> Result<()> {
+    let env = empty()?;
+    let repo = env.repo()?;
+    let key = "-----BEGIN PRIVATE KEY-----\n";
+    repo.write("app/.env", "PORT=1\n")?;
+    repo.write("private/notes.md", "x\n")?;
+    repo.write("tls/dev.pem", key)?;
+    repo.commit("a repository")?;
+    repo.write(".env", "TOKEN=x\n")?;
+    repo.write("private/server.key", key)?;
+    repo.write("tls/prod.pem", key)?;
+    repo.write("tls/ca.pem", "-----BEGIN CERTIFICATE-----\n")?;
+    repo.write("node_modules/x/test.pem", key)?;
+    alone(&env, &["init"])?.ended(0)?;
+    let text = written(&env)?;
+    let rules: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("global_rules")).collect();
+    insta::assert_snapshot!(rules.join("\n").split("\n\n").next().unwrap_or_default(), @r#"
+    global_rules:
+      - {path: "**/.env.local", access: none, for: all}
+      - {path: "**/.env.*.local", access: none, for: all}
+      - {path: "**/.env.development", access: none, for: all}
+      - {path: "**/.env.staging", access: none, for: all}
+      - {path: "**/.env.production", access: none, for: all}
+      - {path: "**/id_rsa", access: none, for: all}
+      - {path: "**/id_ecdsa", access: none, for: all}
+      - {path: "**/id_ed25519", access: none, for: all}
+      - {path: "**/.netrc", access: none, for: all}
+      # found here:
+      - {path: ".env", access: none, for: all}
+      - {path: "private/server.key", access: none, for: all}
+      - {path: "tls/prod.pem", access: none, for: all}
+      # Left out, since git tracks it: agents can read it from git's records anyway, and git fails on
+      # what it cannot look at. `git rm --cached` it, change the secret, and write the rule.
+      #   app/.env
+      # - {path: "**/.env", access: none, for: all}
+      #   private/
+      #   tls/dev.pem
+    "#);
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"
+    $ remit check
+    ok  remit.yaml: no errors, 0 warnings, 0 notes
+    = 0
+    ");
     Ok(())
 }
 

@@ -43,6 +43,9 @@ fn recorded() -> Result<TestEnv> {
         ("t2", NASTY, file),
         ("t3", "Bash", json!({"command": format!("echo '{NASTY}'")})),
         ("t4", NASTY, json!({})),
+        // What cannot be judged is recorded with what is wrong with it.
+        ("t5", "NotebookEdit", json!({"notebook_path": "x", "edit_mode": NASTY})),
+        ("t6", "Write", json!({"file_path": format!("{NASTY}\0")})),
         (NASTY, "Bash", json!({"command": "true"})),
     ] {
         hook(&env, "PreToolUse", &json!({"tool_name": tool, "tool_use_id": id, "tool_input": input}))?;
@@ -68,6 +71,7 @@ fn a_record_is_one_line_of_the_log_whatever_an_agent_wrote() -> Result<()> {
     let record = |key: &str, value: &str| records.iter().any(|line| line["record"][key] == value);
     assert!(record("tool", NASTY) && record("subagent", NASTY) && record("conversation", NASTY), "{json}");
     assert!(text.contains(r"[x\x1b[2J\x0a"), "{text}");
+    assert!(text.contains(r"has an unknown `edit_mode`: `x\x1b[2J\x0a"), "{text}");
     assert!(text.contains(r"\\x1b"), "what only looks like an escape is told from one: {text}");
     harmless(&remit(&env, &["verify"])?.ended(0)?.stdout)
 }

@@ -33,7 +33,19 @@ fn the_environment_has_what_a_program_needs_and_no_secret() -> Result<()> {
         let names: Vec<&&str> = seen.keys().collect();
         assert_eq!(
             names,
-            [&"EDITOR", &"HOME", &"LANG", &"LC_ALL", &"NO_COLOR", &"PATH", &"PWD", &"TERM", &"TMPDIR", &"TZ"]
+            [
+                &"EDITOR",
+                &"GIT_DISCOVERY_ACROSS_FILESYSTEM",
+                &"HOME",
+                &"LANG",
+                &"LC_ALL",
+                &"NO_COLOR",
+                &"PATH",
+                &"PWD",
+                &"TERM",
+                &"TMPDIR",
+                &"TZ"
+            ]
         );
         let path = env.vars().into_iter().find(|(name, _)| *name == "PATH").context("a PATH")?.1;
         assert_eq!(Some(seen["PATH"]), path.to_str());

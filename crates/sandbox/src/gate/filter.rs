@@ -38,8 +38,9 @@ const fn unless(code: u16, k: u32, count: u8) -> sock_filter {
     sock_filter { code, jt: 0, jf: count, k }
 }
 
-/// The filter of every session.
-pub fn program() -> Vec<sock_filter> {
+/// The filter of a session. With `lists`, opening a folder to list it and watching something stop too: the session
+/// sees folders that it may not list, and the floor can tell no folder from what is mounted below it.
+pub fn program(lists: bool) -> Vec<sock_filter> {
     let mut program = vec![
         step(LOAD, LABEL),
         sock_filter { code: IF_EQUAL, jt: 1, jf: 0, k: ARCHITECTURE },
@@ -54,7 +55,7 @@ pub fn program() -> Vec<sock_filter> {
         |call: &&Call| matches!(call.2, Answer::OnWrite(_) | Answer::OnOwnerMask | Answer::ByCommand(_));
     let (depends, plain): (Vec<&Call>, Vec<&Call>) = CALLS.iter().partition(frequent);
     for call in depends.into_iter().chain(plain) {
-        let body = body(call.2);
+        let body = body(call.2, lists);
         if let Ok(length @ 1..) = u8::try_from(body.len()) {
             program.push(unless(IF_EQUAL, call.0, length));
             program.extend(body);
@@ -70,9 +71,11 @@ pub fn program() -> Vec<sock_filter> {
 }
 
 /// The steps for a call; they end with a return. None for a free one.
-fn body(answer: Answer) -> Vec<sock_filter> {
+fn body(answer: Answer, lists: bool) -> Vec<sock_filter> {
+    let stops = if lists { WRITES | libc::O_DIRECTORY.unsigned_abs() } else { WRITES };
     match answer {
-        Answer::Free(_) => Vec::new(),
+        Answer::Watched if lists => vec![step(RETURN, NOTIFY)],
+        Answer::Free(_) | Answer::Watched => Vec::new(),
         Answer::Judged(_) => vec![step(RETURN, NOTIFY)],
         Answer::Missing => vec![step(RETURN, error(libc::ENOSYS))],
         Answer::Refused => vec![step(RETURN, error(libc::EPERM))],
@@ -81,7 +84,7 @@ fn body(answer: Answer) -> Vec<sock_filter> {
             // With O_PATH the kernel ignores the others.
             unless(IF_ANY_BIT, libc::O_PATH.unsigned_abs(), 1),
             step(RETURN, ALLOW),
-            unless(IF_ANY_BIT, WRITES, 1),
+            unless(IF_ANY_BIT, stops, 1),
             step(RETURN, NOTIFY),
             step(RETURN, ALLOW),
         ],
@@ -147,7 +150,10 @@ mod tests {
 
     /// Runs the program as the kernel would.
     fn run(arch: u32, number: u32, arguments: [u64; 6]) -> u32 {
-        let program = program();
+        run_program(&program(false), arch, number, arguments)
+    }
+
+    fn run_program(program: &[sock_filter], arch: u32, number: u32, arguments: [u64; 6]) -> u32 {
         let mut data = Vec::new();
         data.extend(number.to_ne_bytes());
         data.extend(arch.to_ne_bytes());
@@ -219,6 +225,21 @@ mod tests {
         for write in [libc::O_WRONLY, libc::O_RDWR, 3, libc::O_CREAT, libc::O_TRUNC, libc::O_TMPFILE] {
             assert!(flags(write), "{write:o}");
         }
+    }
+
+    #[test]
+    fn listing_stops_only_where_the_gate_is_to_list() {
+        let stops = |lists, flags: i32| {
+            let arguments = [0, 0, u64::from(flags.unsigned_abs()), 0, 0, 0];
+            let number = u32::try_from(libc::SYS_openat).unwrap();
+            run_program(&program(lists), ARCHITECTURE, number, arguments) == NOTIFY
+        };
+        assert!(stops(true, libc::O_DIRECTORY | libc::O_CLOEXEC) && !stops(false, libc::O_DIRECTORY));
+        assert!(!stops(true, libc::O_RDONLY) && !stops(true, libc::O_PATH | libc::O_DIRECTORY));
+        assert!(stops(true, libc::O_WRONLY) && stops(true, libc::O_TMPFILE | libc::O_RDWR));
+        let watch = u32::try_from(libc::SYS_inotify_add_watch).unwrap();
+        assert_eq!(run_program(&program(true), ARCHITECTURE, watch, [0; 6]), NOTIFY);
+        assert_eq!(run_program(&program(false), ARCHITECTURE, watch, [0; 6]), ALLOW);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! authority, and done on the caller's behalf by descriptor and last name, never by the caller's string.
 //!
 //! `table` says what becomes of each call, `filter` makes the kernel's program from it, `serve` receives,
-//! `plan` and the families (`open`, `names`, `attributes`, `bind`, `processes`) say what is asked and do it, `waiting` does what
+//! `plan` and the families (`open`, `names`, `attributes`, `bind`, `processes`, `watch`) say what is asked and do it,
+//! `waiting` does what
 //! must wait for another process, `resolve` and `proc_walk` find the place, `mounts` says whether it is the
 //! session's, `caller` reads what belongs to the caller, `subtree` looks below a moving folder.
 
@@ -24,6 +25,7 @@ mod serve;
 mod subtree;
 mod table;
 mod waiting;
+mod watch;
 
 pub use devices::device_rules;
 pub(crate) use devices::is_pseudoterminal;

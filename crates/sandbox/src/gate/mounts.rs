@@ -3,31 +3,64 @@
 //! tree may have another thing of that name. Only on a mount of the session's own does a name mean what it says.
 
 use super::place::AT_ITSELF;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statx};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxFlags, fstatvfs, openat2, statx};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
-/// The mounts that are known to be in the session's tree. Each is held open, so that the kernel gives its number
-/// to no other.
+/// The mounts that are known to be in the session's tree.
 #[derive(Default)]
-pub(super) struct Mounts(RwLock<Vec<(u64, OwnedFd)>>);
+pub(super) struct Mounts {
+    known: RwLock<Vec<Mount>>,
+    /// The number of the one that the view's own folders lie on.
+    own: OnceLock<Option<u64>>,
+}
+
+struct Mount {
+    id: u64,
+    way: Way,
+    /// Held open, so that the kernel gives its number to no other.
+    _there: OwnedFd,
+}
+
+/// What a mount lets through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Changes.
+    Open,
+    /// None, whoever asks: it is mounted read-only.
+    Fixed,
+}
 
 impl Mounts {
-    /// Whether the mount of this number is in the session's tree; `name` is what the kernel calls something on it.
-    /// It is, if that name or one above it leads there from the session's root.
-    pub(super) fn has(&self, mount: u64, name: &[u8]) -> bool {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).iter().any(|(id, _)| *id == mount);
-        known || self.find(mount, name)
+    /// What the mount of this number lets through, if it is in the session's tree; `name` is what the kernel calls
+    /// something on it. It is in the tree, if that name or one above it leads there from the session's root.
+    pub(super) fn find(&self, mount: u64, name: &[u8]) -> Option<Way> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.iter().find(|known| known.id == mount) {
+            return Some(known.way);
+        }
+        drop(known);
+        self.look(mount, name)
     }
 
-    fn find(&self, mount: u64, name: &[u8]) -> bool {
+    /// Whether this lies on the mount of the view's own folders, which hold nothing but what leads to something
+    /// that is shown. Not to be asked before the machine's tree is out of reach.
+    pub(super) fn is_own(&self, file: impl AsFd) -> bool {
+        let own = *self.own.get_or_init(|| open(b"/").ok().and_then(of));
+        own.is_some() && of(file) == own
+    }
+
+    fn look(&self, mount: u64, name: &[u8]) -> Option<Way> {
         let mut rest = name;
         while rest.starts_with(b"/") {
             if let Ok(there) = open(rest)
                 && of(&there) == Some(mount)
             {
-                self.0.write().unwrap_or_else(PoisonError::into_inner).push((mount, there));
-                return true;
+                let fixed = fstatvfs(&there).ok()?.f_flag.contains(StatVfsMountFlags::RDONLY);
+                let way = if fixed { Way::Fixed } else { Way::Open };
+                let mount = Mount { id: mount, way, _there: there };
+                self.known.write().unwrap_or_else(PoisonError::into_inner).push(mount);
+                return Some(way);
             }
             rest = match rest.iter().rposition(|byte| *byte == b'/') {
                 Some(0) if rest.len() > 1 => b"/",
@@ -35,7 +68,7 @@ impl Mounts {
                 None => b"",
             };
         }
-        false
+        None
     }
 }
 
@@ -60,9 +93,11 @@ mod tests {
         let mounts = Mounts::default();
         let here = open(b"/proc").unwrap();
         let id = of(&here).unwrap();
-        assert!(mounts.has(id, b"/proc/no such name (deleted)"));
-        assert!(mounts.has(id, b"anything, for it is known now"));
-        assert!(!mounts.has(u64::MAX, b"/proc/self"));
-        assert!(!mounts.has(of(open(b"/").unwrap()).unwrap(), b"pipe:[1]"));
+        assert_eq!(mounts.find(id, b"/proc/no such name (deleted)"), Some(Way::Open));
+        assert_eq!(mounts.find(id, b"anything, for it is known now"), Some(Way::Open));
+        assert_eq!(mounts.find(u64::MAX, b"/proc/self"), None);
+        let root = open(b"/").unwrap();
+        assert_eq!(mounts.find(of(&root).unwrap(), b"pipe:[1]"), None);
+        assert!(mounts.is_own(&root) && !mounts.is_own(&here));
     }
 }

@@ -211,11 +211,13 @@ fn second_name(call: &Call, end: End, to: Option<End>, standing: Standing, namin
     Plan { verb: Verb::Rename, syscall: call.1, end, to, standing, deed: Deed::Name(Box::new(naming)) }.into()
 }
 
-/// What lies on `/proc` at either end is refused by the kernel, and what is no part of the tree by the gate.
+/// What lies on `/proc` at either end is refused by the kernel, and what is no part of the tree, or cannot change,
+/// by the gate.
 fn either(one: Standing, other: Standing) -> Standing {
     let rank = |standing| match standing {
-        Standing::Proc => 2,
-        Standing::Outside | Standing::Foreign => 1,
+        Standing::Proc => 3,
+        Standing::Outside | Standing::Foreign => 2,
+        Standing::Fixed => 1,
         Standing::Named | Standing::Nameless | Standing::Held => 0,
     };
     if rank(other) > rank(one) { other } else { one }

@@ -1,4 +1,6 @@
-//! Opening for more than reading, and creating: the file is opened here and handed to the caller.
+//! Opening for more than reading, and creating: the file is opened here and handed to the caller. And listing the
+//! view's own folders, where the floor cannot allow it: what it allows for a folder holds for all that is mounted
+//! below.
 
 use super::caller::Caller;
 use super::devices;
@@ -80,6 +82,9 @@ fn arguments(caller: &Caller<'_>, call: &Call) -> Result<Arguments, Errno> {
 /// Plans `open`, `openat`, `creat`.
 pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     let Arguments { base, path, flags, mode } = arguments(caller, call)?;
+    if lists(flags) {
+        return Ok(Planned::Now(list(caller, base, &path, flags)));
+    }
     let unnamed = flags.contains(UNNAMED);
     let creates = flags.contains(OFlags::CREATE);
     if creates && flags.contains(OFlags::DIRECTORY) {
@@ -116,6 +121,28 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     let (end, standing) = (End::at(&place, &path), place.standing);
     let how = How::New { place, mode: Mode::from_bits_retain(mode), mask };
     Ok(opening(call, Verb::Create, end, standing, Opening { how, flags }))
+}
+
+/// Whether a folder is opened for nothing but to list it.
+fn lists(flags: OFlags) -> bool {
+    let more = UNNAMED | OFlags::CREATE | OFlags::TRUNC;
+    flags.contains(OFlags::DIRECTORY) && !writes(flags) && !flags.intersects(more)
+}
+
+/// Opens a folder of the view's own. All others the caller opens as itself, and the kernel answers whatever is wrong.
+fn list(caller: &Caller<'_>, base: i32, path: &[u8], flags: OFlags) -> Reply {
+    let links = if flags.contains(OFlags::NOFOLLOW) { Links::Keep } else { Links::Follow };
+    let opened = resolve(caller, base, path, links).and_then(|place| {
+        let folder = place.into_object()?;
+        if !folder.is_folder() || !caller.gate().mounts().is_own(&folder.fd) {
+            return Err(Errno::ACCESS);
+        }
+        folder.reopen(caller.gate(), flags.difference(OFlags::NOFOLLOW), Mode::empty())
+    });
+    match opened {
+        Ok(file) => Reply::File { file, close_on_exec: flags.contains(OFlags::CLOEXEC) },
+        Err(_) => Reply::Continue,
+    }
 }
 
 fn existing(

@@ -1,5 +1,6 @@
 //! A resolved path: the folder, the last name, what has it, and what the kernel calls it.
 
+use super::mounts::Way;
 use super::serve::Gate;
 use crate::placeholders;
 use remit_core::AbsPath;
@@ -38,6 +39,8 @@ pub(super) enum Last {
 pub(super) enum Standing {
     /// It has, or will have, a name in the tree.
     Named,
+    /// The same, but on a mount that is read-only for everybody in the session.
+    Fixed,
     /// It is a pipe, a socket, memory, or a file that has lost its last name.
     Nameless,
     /// It was opened outside and is not in the session's tree, whatever it is called there: nothing but what
@@ -56,6 +59,7 @@ pub(super) enum Standing {
 pub(super) struct Origin {
     /// The number of the mount; none if the kernel does not tell.
     pub(super) mount: Option<u64>,
+    device: (u32, u32),
     /// Whether it is on the session's `/proc`.
     pub(super) on_proc: bool,
     links: u32,
@@ -66,13 +70,39 @@ impl Origin {
     pub(super) fn of(gate: &Gate, fd: impl AsFd) -> Result<Self, Errno> {
         let stat = statx(fd, c"", AT_ITSELF, StatxFlags::NLINK | StatxFlags::MNT_ID)?;
         let mount = (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id);
-        let on_proc = (stat.stx_dev_major, stat.stx_dev_minor) == gate.device_of_proc();
-        Ok(Self { mount, on_proc, links: stat.stx_nlink })
+        let device = (stat.stx_dev_major, stat.stx_dev_minor);
+        let on_proc = device == gate.device_of_proc();
+        Ok(Self { mount, device, on_proc, links: stat.stx_nlink })
     }
 
-    /// Whether it leads into the session's tree, for something of this name of the kernel's.
-    fn is_inside(self, gate: &Gate, name: &[u8]) -> bool {
-        self.mount.is_some_and(|mount| gate.mounts().has(mount, name))
+    /// How something of this name of the kernel's stands that has a name.
+    fn standing(self, gate: &Gate, name: &[u8]) -> Standing {
+        match self.mount.and_then(|mount| gate.mounts().find(mount, name)) {
+            None => Standing::Outside,
+            Some(_) if self.on_proc => Standing::Proc,
+            Some(Way::Fixed) => Standing::Fixed,
+            Some(Way::Open) => Standing::Named,
+        }
+    }
+
+    /// The same for what was found by its name in a folder of this origin and standing: another mount may stand on
+    /// the name.
+    fn standing_below(
+        self,
+        gate: &Gate,
+        folder: Standing,
+        fd: &OwnedFd,
+        stat: &Stat,
+        path: &AbsPath,
+    ) -> Result<Standing, Errno> {
+        let (major, minor) = self.device;
+        let moved = stat.st_dev != rustix::fs::makedev(major, minor) || folder == Standing::Fixed;
+        match folder {
+            Standing::Named | Standing::Fixed if moved => {
+                Ok(Origin::of(gate, fd)?.standing(gate, path.as_bytes()))
+            }
+            other => Ok(other),
+        }
     }
 
     /// The path and the standing of names in this folder. `ENOENT`: it has been removed; `ENOTDIR`: it is none.
@@ -84,10 +114,9 @@ impl Origin {
         if self.links == 0 && name.ends_with(LOST) {
             return Err(Errno::NOENT);
         }
-        match (self.is_inside(gate, &name), self.on_proc) {
-            (false, _) => Ok((outside(&name)?, Standing::Outside)),
-            (true, true) => Ok((path(&name)?, Standing::Proc)),
-            (true, false) => Ok((path(&name)?, Standing::Named)),
+        match self.standing(gate, &name) {
+            Standing::Outside => Ok((outside(&name)?, Standing::Outside)),
+            inside => Ok((path(&name)?, inside)),
         }
     }
 }
@@ -108,9 +137,16 @@ pub(super) struct Object {
 }
 
 impl Object {
-    /// What has a name in a folder of this standing.
-    pub(super) fn named(fd: OwnedFd, path: AbsPath, standing: Standing) -> Result<Self, Errno> {
-        Ok(Self { stat: fstat(&fd)?, fd, path, standing, held: None })
+    /// What has a name in a folder of this origin and standing.
+    pub(super) fn named(
+        gate: &Gate,
+        fd: OwnedFd,
+        path: AbsPath,
+        (origin, folder): (Origin, Standing),
+    ) -> Result<Self, Errno> {
+        let stat = fstat(&fd)?;
+        let standing = origin.standing_below(gate, folder, &fd, &stat, &path)?;
+        Ok(Self { stat, fd, path, standing, held: None })
     }
 
     /// Takes what is behind a descriptor, and names it.
@@ -122,14 +158,12 @@ impl Object {
         if !name.starts_with(b"/") || (lost && name.starts_with(MEMORY)) {
             return object(AbsPath::root(), Standing::Nameless);
         }
-        if !origin.is_inside(gate, &name) {
-            return object(outside(&name)?, Standing::Outside);
-        }
-        if origin.on_proc {
-            return object(path(&name)?, Standing::Proc);
-        }
-        if lost {
-            return object(AbsPath::root(), Standing::Nameless);
+        let standing = origin.standing(gate, &name);
+        match standing {
+            Standing::Outside => return object(outside(&name)?, standing),
+            Standing::Proc => return object(path(&name)?, standing),
+            _ if lost => return object(AbsPath::root(), Standing::Nameless),
+            _ => {}
         }
         let path = match name.strip_suffix(LOST) {
             // Either the words are part of its name, or it has lost this name but has another, as a temporary
@@ -137,7 +171,7 @@ impl Object {
             Some(former) if !has_name(&stat, &name) => path(former)?,
             _ => path(&name)?,
         };
-        object(path, Standing::Named)
+        object(path, standing)
     }
 
     /// How it stands to a caller that wants to open it with these access bits: what its own descriptor gives, it

@@ -8,6 +8,7 @@ use super::open::{self, Opening};
 use super::place::{Object, Place, Standing};
 use super::processes::{self, Limit};
 use super::table::{Call, Family};
+use super::watch::{self, Watching};
 use crate::{Fixed, Operation, Ruling, Target};
 use remit_core::{AbsPath, Verb};
 use rustix::io::Errno;
@@ -104,6 +105,8 @@ pub(super) enum Deed {
     Change(Change),
     /// Gives a socket its name.
     Bind(Box<Binding>),
+    /// Sets a watch.
+    Watch(Watching),
     /// Sets a limit of a process.
     Limit(Limit),
     /// The kernel does it: how soon a process runs.
@@ -155,6 +158,7 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
             attributes::plan(caller, call)
         }
         Family::Bind => bind::plan(caller, call),
+        Family::Watch => watch::plan(caller, call),
         Family::Process => processes::plan(caller, call),
         Family::Umask => {
             caller.gate().note_owner_mask();
@@ -181,18 +185,22 @@ impl Plan {
     /// refusal. What is allowed meets it when it is done.
     fn late_error(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> Option<Errno> {
         let Deed::Name(naming) = &self.deed else { return None };
-        if self.standing != Standing::Named {
-            return None;
-        }
         let authority = caller.gate().authority();
         let may = |end: &End| authority.may(self.verb, &end.path);
-        let refused = below.is_some() || !may(&self.end) || self.to.as_ref().is_some_and(|to| !may(to));
+        let refused = match self.standing {
+            Standing::Named => {
+                below.is_some() || !may(&self.end) || self.to.as_ref().is_some_and(|to| !may(to))
+            }
+            Standing::Fixed => true,
+            _ => false,
+        };
         if refused { naming.late_error(caller.gate()) } else { None }
     }
 
     fn is_allowed(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> bool {
         let fixed = match self.standing {
             Standing::Named => None,
+            Standing::Fixed => Some(Fixed::View),
             Standing::Outside => Some(Fixed::Outside),
             Standing::Foreign => Some(Fixed::Foreign),
             // Nothing in the tree changes, the caller has the right already, or the kernel refuses it anyway.
@@ -221,7 +229,8 @@ impl Plan {
         // The floor holds reading, but this file is opened by the gate. One call makes one record.
         let reads = match &self.deed {
             Deed::Open(opening) => opening.reads() && fixed.is_none(),
-            Deed::Name(_) | Deed::Change(_) | Deed::Bind(_) | Deed::Limit(_) | Deed::Rank => false,
+            Deed::Name(_) | Deed::Change(_) | Deed::Bind(_) => false,
+            Deed::Limit(_) | Deed::Rank | Deed::Watch(_) => false,
         };
         if reads && !authority.may(Verb::Read, &self.end.path) && !judged(Verb::Read) {
             return false;
@@ -234,7 +243,7 @@ impl Plan {
         match &self.deed {
             Deed::Open(opening) => opening.makes(),
             Deed::Name(naming) => naming.makes_file(),
-            Deed::Change(_) | Deed::Bind(_) | Deed::Limit(_) | Deed::Rank => false,
+            Deed::Change(_) | Deed::Bind(_) | Deed::Limit(_) | Deed::Rank | Deed::Watch(_) => false,
         }
     }
 

@@ -109,7 +109,8 @@ fn place(
 ) -> Result<Place, Errno> {
     let (folder, standing) = origin.folder(caller.gate(), &parent)?;
     let path = join(&folder, &name)?;
-    let object = fd.map(|fd| Object::named(fd, path.clone(), standing)).transpose()?;
+    let named = |fd| Object::named(caller.gate(), fd, path.clone(), (origin, standing));
+    let object = fd.map(named).transpose()?;
     Ok(Place { parent, name, last: Last::Name, slash, path, standing, object })
 }
 

@@ -138,7 +138,7 @@ fn look_up(
         Err(Errno::NOENT) => None,
         Err(error) => return Err(error),
         Ok(fd) => {
-            let object = Object::named(fd, path.clone(), standing)?;
+            let object = Object::named(caller.gate(), fd, path.clone(), (origin, standing))?;
             if object.kind() == FileType::Symlink && links.follow(slash) {
                 return Ok(Step::Link { parent, text: read_link(&object.fd)? });
             }

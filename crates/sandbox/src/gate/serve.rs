@@ -192,6 +192,7 @@ impl Gate {
             Deed::Change(change) if change.cuts() => waiting::perform(self, caller, Patient::Cut(change)),
             Deed::Change(change) => change.perform(),
             Deed::Bind(binding) => binding.perform(),
+            Deed::Watch(watching) => watching.perform(),
             Deed::Limit(limit) => limit.perform(caller),
             Deed::Rank => Reply::Continue,
         })

@@ -4,10 +4,12 @@
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("the gate knows the system calls of Linux on x86_64 only");
 
-use Answer::{ByCommand, Free, Judged, Missing, OfOther, OfRank, OnLimit, OnOwnerMask, OnWrite, Refused};
+use Answer::{
+    ByCommand, Free, Judged, Missing, OfOther, OfRank, OnLimit, OnOwnerMask, OnWrite, Refused, Watched,
+};
 use Family::{
     Attribute, Bind, Link, MakeFolder, MakeNode, Mode, Open, Owner, Remove, Rename, Symlink, Times, Truncate,
-    Umask,
+    Umask, Watch,
 };
 use Subject::{Clock, Descriptor, Exchange, Memory, Process, Reading};
 
@@ -28,8 +30,11 @@ pub(super) enum Answer {
     Free(Subject),
     /// It always stops at the gate.
     Judged(Family),
-    /// It stops if its flags, the argument of this index, ask for more than reading.
+    /// It stops if its flags, the argument of this index, ask for more than reading, or in some sessions for a
+    /// folder.
     OnWrite(u32),
+    /// It stops in sessions that see folders which they may not list: what is watched tells its names.
+    Watched,
     /// It stops if the mask in its first argument takes rights from the owner.
     OnOwnerMask,
     /// It stops if its first argument, a process or thread, is not 0, which means the caller.
@@ -96,6 +101,8 @@ pub(super) enum Family {
     Attribute,
     /// The mask of modes; only noted.
     Umask,
+    /// Being told of changes.
+    Watch,
     /// Limits and rank of a process.
     Process,
 }
@@ -111,6 +118,7 @@ impl Call {
             Judged(family) => Some(family),
             OnWrite(_) => Some(Open),
             OnOwnerMask => Some(Umask),
+            Watched => Some(Watch),
             OfOther | OnLimit | OfRank(_) => Some(Family::Process),
             Free(_) | ByCommand(_) | Missing | Refused => None,
         }
@@ -429,7 +437,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(251, "ioprio_set", OfRank(1)),
     Call(252, "ioprio_get", Free(Process)),
     Call(253, "inotify_init", Free(Reading)),
-    Call(254, "inotify_add_watch", Free(Reading)),
+    Call(254, "inotify_add_watch", Watched),
     Call(255, "inotify_rm_watch", Free(Reading)),
     Call(256, "migrate_pages", Free(Memory)),
     Call(257, "openat", OnWrite(2)),
@@ -476,7 +484,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(298, "perf_event_open", Free(Process)),
     Call(299, "recvmmsg", Free(Exchange)),
     Call(300, "fanotify_init", Free(Reading)),
-    Call(301, "fanotify_mark", Free(Reading)),
+    Call(301, "fanotify_mark", Watched),
     Call(302, "prlimit64", OnLimit),
     Call(303, "name_to_handle_at", Free(Reading)),
     Call(304, "open_by_handle_at", Refused),

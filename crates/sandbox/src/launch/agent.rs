@@ -115,7 +115,7 @@ fn restrict(setting: &Setting<'_>, files: Files, gate: &Channel) -> Result<(), F
     raw::set_signals(Signals::Fresh);
     connect(files).step(|| "connect input and output".to_owned())?;
     chdir(cwd.as_path()).step(|| format!("enter the working folder {cwd} in the session"))?;
-    let filter = gate::program();
+    let filter = gate::program(!plan.listed);
     give_up(CapabilitySet::empty()).step(|| "give up capabilities".to_owned())?;
     set_dumpable_behavior(DumpableBehavior::Dumpable).step(|| "become visible to debuggers".to_owned())?;
     let floor = floor::restrict(plan)?;

@@ -9,6 +9,7 @@ use crate::failure::{Failure, Step};
 use crate::placeholders::{self, Holding};
 use crate::pty::Modes;
 use crate::raw::{self, Side};
+use remit_core::AbsPath;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
@@ -76,7 +77,7 @@ pub fn launch_noting(
     let ipc = self_test::ipc_namespace().step(|| "know the namespace of shared memory".to_owned())?;
     let modes = matches!(spec.stdio, Stdio::Inherit).then(Modes::of_terminal).flatten();
     let shares_terminal = spec.stdio.shares_terminal();
-    let holding = placeholders::hold(&spec.placeholder_record, &spec.plan.placeholders)?;
+    let holding = placeholders::hold(&spec.placeholder_record, &spec.plan.placeholders, &spec.plan.rooms)?;
     let pair = || Channel::pair().step(|| "make a channel".to_owned());
     let ((life, gate_life), (control, gate_control)) = (pair()?, pair()?);
     let gate = match raw::clone_session().step(|| "make user, mount and process namespaces".to_owned())? {
@@ -213,6 +214,11 @@ fn end(gate: Pid) {
 }
 
 impl Running {
+    /// Granted folders that did not exist and could not be made, and why: they are not seen in the session.
+    pub fn unmade(&self) -> &[(AbsPath, Errno)] {
+        self.placeholders.as_ref().map_or(&[], Holding::unmade)
+    }
+
     /// Waits until the program has ended and all that it left behind is gone. May be called again. Somebody must
     /// read the session's terminal meanwhile, or a program that writes much never ends, and let a program that was
     /// stopped go on: [`attend`](crate::attend::attend) does both.

@@ -2,7 +2,7 @@
 
 use super::planner::{NO_NARROW_READ, Place, Planner, SHARED_MEMORY, State, own, rights};
 use super::survey::{self, MOST_ENTRIES, Names};
-use super::{Found, Kind, Refusal, Rights, Source, Stat};
+use super::{Found, Kind, Point, Refusal, Rights, Source, Stat};
 use remit_core::AbsPath;
 use remit_policy::Access;
 
@@ -53,7 +53,9 @@ impl Planner<'_> {
             return (state, if memory { self.grant(path, rights(access), floor) } else { floor });
         }
         let found = match self.find(path, state) {
-            Ok(found) => found,
+            Ok(found) => self.room(path, place, access, found, (state, floor)),
+            // Nothing of it can be read or listed, whatever stands there.
+            Err(_) if self.is_bare(state) => return (state, floor),
             Err(_) if self.takes_away(access, state, floor) => {
                 let folder = path.parent().unwrap_or_else(AbsPath::root);
                 return (self.cover(&folder, place.points.first().copied(), state), floor);
@@ -63,6 +65,11 @@ impl Planner<'_> {
                 return (state, floor);
             }
         };
+        if access.is_none()
+            && let Some(done) = self.for_git(path, place, found, state, floor)
+        {
+            return done;
+        }
         let asked_for = place.shown && !self.closed_for_good(path);
         if access.is_none() && !asked_for {
             return self.end(path, place, found, state, floor);
@@ -78,6 +85,52 @@ impl Planner<'_> {
             (State::Shown { .. }, Some(_)) => (self.cover(path, place.closed, state), floor),
             _ => (state, floor),
         }
+    }
+
+    /// A folder that is granted as one, so that it can be made by the first who needs it, is there from the start:
+    /// in a folder that the view makes itself nobody can make it, and the floor can grant nothing in what is not
+    /// there. What stands at the path then.
+    fn room(
+        &mut self,
+        path: &AbsPath,
+        place: &Place,
+        access: Access,
+        found: Found,
+        (state, floor): (State, Rights),
+    ) -> Found {
+        let granted = |p: &Point| !p.base && p.folder && p.access.has(Access::WRITE);
+        let want = rights(access);
+        let needed = match state {
+            State::Hidden => true,
+            State::Shown { narrowed, .. } => {
+                let narrows = floor.execute && !narrowed && !want.execute;
+                !self.private(state) && !narrows && (!floor.has(want) || (narrowed && want.execute))
+            }
+            State::Out => false,
+        };
+        let folder = place.points.iter().filter_map(|i| self.points.get(*i)).any(granted);
+        if !needed || !folder || !access.has(Access::WRITE) {
+            return found;
+        }
+        let Some(outside) = self.outside(path, state) else { return found };
+        match found {
+            Found::Is(stat) if stat.kind == Kind::Folder => {
+                self.plan.rooms.push(outside);
+                found
+            }
+            Found::Absent if self.can_be_made(&outside) => {
+                self.plan.rooms.push(outside);
+                Found::Is(Stat { kind: Kind::Folder, mode: 0o755, names: 2, own: true })
+            }
+            other => other,
+        }
+    }
+
+    /// Whether a folder can be made at this path of the machine.
+    fn can_be_made(&self, path: &AbsPath) -> bool {
+        let Some(parent) = path.parent() else { return false };
+        let there = matches!(self.disk.find(&parent), Ok(Found::Is(Stat { kind: Kind::Folder, .. })));
+        self.plan.rooms.contains(&parent) || (there && self.disk.may_make_in(&parent))
     }
 
     /// Whether a place gives less than what is seen around it.
@@ -189,7 +242,9 @@ impl Planner<'_> {
                 return same;
             }
         }
-        if narrowed && want.execute {
+        // What may be started and not changed stands apart, so that nothing else of the tree can be started.
+        let apart = !floor.execute && !access.has(Access::WRITE);
+        if want.execute && (narrowed || apart) {
             let Some(source) = self.outside(path, same.0) else { return same };
             let tree = self.bind(Source::Host(source), path, access, false);
             return (State::Shown { tree, narrowed: false }, self.grant(path, want, floor));
@@ -240,7 +295,7 @@ impl Planner<'_> {
     }
 
     /// Access ends: what is there is covered.
-    fn end(
+    pub(super) fn end(
         &mut self,
         path: &AbsPath,
         place: &Place,
@@ -281,8 +336,9 @@ impl Planner<'_> {
                 }
                 return (state, floor);
             }
-            // What lies behind a folder of the session's own is out of sight already.
-            Found::Absent if self.private(state) => return (state, floor),
+            // What lies behind a folder of the session's own is out of sight already; what is there for git's sake
+            // can neither be read nor listed.
+            Found::Absent if self.private(state) || self.is_bare(state) => return (state, floor),
             Found::Absent if shown => self.absent(path, place, sealed, state),
             Found::Absent => {}
         }

@@ -8,8 +8,10 @@ mod planner;
 mod rules;
 mod shape;
 mod survey;
+mod tracked;
 
 pub use disk::{Disk, Found, HostDisk, Kind, Stat};
 pub use planner::{Extra, Request, plan};
 pub use rules::{Point, Rules, Where};
 pub use shape::{Bind, FloorRule, Link, Plan, Refusal, Rights, Source};
+pub use tracked::Tracked;

@@ -43,6 +43,7 @@ impl Planner<'_> {
         for (folder, rule) in closed {
             at(&folder, &|place| place.closed = Some(rule));
         }
+        self.add_tracked(&mut places);
         places.into_values().collect()
     }
 

@@ -4,6 +4,7 @@
 //! nothing here: the gate judges every change, and the floor lets nobody else write.
 
 use super::finish::finish;
+use super::tracked::{Git, Tracked};
 use super::{
     Bind, Disk, FloorRule, Found, Kind, Link, Plan, Point, Refusal, Rights, Rules, Source, Stat, Where,
 };
@@ -29,6 +30,8 @@ pub struct Request<'a> {
     pub sealed: &'a [AbsPath],
     /// What may be asked for at run time: shown, and granted nothing.
     pub requestable: &'a [AbsPath],
+    /// What git tracks, if the rules lie in a work tree and that is known.
+    pub tracked: Option<Tracked<'a>>,
     /// A file in a `none` region may have a second name elsewhere.
     pub hardlinks_allowed: bool,
     /// What cannot be held is noted and not refused.
@@ -46,6 +49,7 @@ pub fn plan(request: &Request<'_>, disk: &dyn Disk) -> Plan {
     let mut planner = Planner { request, disk, points, extras, plan: Plan::default(), trees: Vec::new() };
     let places = planner.places();
     planner.descend(&places);
+    planner.uses_by_wildcard();
     for (bind, tree) in planner.plan.binds.iter_mut().zip(&planner.trees) {
         bind.noexec = !tree.executes;
         bind.read_only = !tree.changes;
@@ -67,6 +71,8 @@ pub(super) struct Place {
     /// It is shown even if nothing is granted.
     pub(super) shown: bool,
     pub(super) extra: Option<Source>,
+    /// It is shown to git.
+    pub(super) git: Git,
     /// A folder that could not be listed, with a rule that may hide or narrow something below it.
     pub(super) closed: Option<usize>,
 }
@@ -87,6 +93,8 @@ pub(super) struct Tree {
     pub(super) reads: bool,
     pub(super) executes: bool,
     pub(super) changes: bool,
+    /// Nothing of it is granted: it is there to be looked at by git.
+    pub(super) bare: bool,
 }
 
 pub(super) struct Planner<'a> {
@@ -241,7 +249,7 @@ impl Planner<'_> {
         let tree = self.trees.len();
         // Mount points may have to be made in what is private.
         let changes = private || self.may_be_asked(target);
-        self.trees.push(Tree { reads: access.has(Access::READ), executes: false, changes });
+        self.trees.push(Tree { reads: access.has(Access::READ), executes: false, changes, bare: false });
         self.uses(tree, access);
         tree
     }
@@ -254,6 +262,17 @@ impl Planner<'_> {
         if let Some(tree) = self.trees.get_mut(tree) {
             tree.executes |= rights(access).execute;
             tree.changes |= access.has(Access::WRITE);
+        }
+    }
+
+    /// What rules with wildcards let change may have any name below their prefixes.
+    fn uses_by_wildcard(&mut self) {
+        for point in self.points.iter().filter(|point| point.access.has(Access::WRITE)) {
+            let Where::Wild { prefix, .. } = &point.place else { continue };
+            for (bind, tree) in self.plan.binds.iter().zip(&mut self.trees) {
+                let meets = bind.target.covers(prefix) || prefix.covers(&bind.target);
+                tree.changes |= meets && !tree.bare;
+            }
         }
     }
 

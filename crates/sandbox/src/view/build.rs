@@ -124,7 +124,11 @@ fn show(plan: &Plan, root: &Root, bind: &Bind) -> Result<(), Errno> {
     attributes.set(READ_ONLY, bind.read_only);
     let (tree, stand) = match &bind.source {
         Source::Host(path) => {
-            let file = real(path)?;
+            let file = match real(path) {
+                // It could not be made, so there is nothing to be seen.
+                Err(Errno::NOENT) if plan.rooms.contains(path) => return Ok(()),
+                other => other?,
+            };
             (again(&file, attributes)?, stand_of(&file)?)
         }
         Source::Memory => (fresh("tmpfs", &[("mode", "1777")], attributes)?, Stand::Folder),

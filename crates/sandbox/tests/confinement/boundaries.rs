@@ -29,6 +29,8 @@ pub(crate) const CASES: &[Case] = &[
     ("a_file_of_the_machine_as_input_is_not_the_one_of_its_name_inside", a_file_as_input),
     ("a_folder_as_input_or_output_refuses_the_launch", a_folder_as_input),
     ("a_socket_is_bound_where_a_file_may_be_made_and_nowhere_else", binding),
+    ("what_only_git_looks_at_is_neither_read_listed_nor_watched", what_only_git_looks_at),
+    ("what_the_view_cannot_change_is_refused_by_the_gate", what_the_view_cannot_change),
     ("everything_is_tested_before_the_start", everything_is_tested),
 ];
 
@@ -356,8 +358,57 @@ fn binding() {
     refused(&scene, &bind("/usr/made"), "Permission denied");
 }
 
+fn what_only_git_looks_at() {
+    let mut scene = Scene::new_in("/var/tmp".as_ref())
+        .rule("fe", "all")
+        .file("fe/a", "a")
+        .file("be/x", "x")
+        .file("be/in/y", "y");
+    scene = scene.file("top", "t").file("untracked", "u").file(".git/index", "i");
+    scene.tracked = vec![b"be/in/y", b"be/x", b"fe/a", b"top"];
+    assert!(!scene.plan().listed);
+    assert_eq!(said("ls -A; stat -c %s be/in/y", &scene), ".git\nbe\nfe\ntop\n1");
+    // The view's own folders, by any name of them.
+    assert_eq!(said("cd fe; ls ..; ls /proc/self/cwd/.. | wc -l; ls / >/dev/null", &scene), "be\nfe\ntop\n3");
+    for script in [
+        "ls be",
+        "ls be/in",
+        "cd be; ls .",
+        "cd be; ls /proc/self/cwd",
+        "cat be/x",
+        "cat top",
+        "cp -r be fe/",
+    ] {
+        refused(&scene, script, "Permission denied");
+    }
+    refused(&scene, "cat <be/x", "");
+    let watch = "import ctypes as c, sys\nl = c.CDLL(None)\nf = l.inotify_init()\n\
+        print([l.inotify_add_watch(f, p.encode(), 0x100) for p in sys.argv[1:]], l.fanotify_mark(0, 0, 0, 0, 0))";
+    let script = format!("python3 -c '{watch}' be be/in be/x . fe fe/no /proc/self/cwd/../be");
+    assert_eq!(said(&script, &scene), "[-1, -1, -1, 1, 2, -1, -1] -1");
+}
+
+fn what_the_view_cannot_change() {
+    let scene = Scene::new_in("/var/tmp".as_ref())
+        .rule("fe", "all")
+        .rule("*/gen", "all")
+        .rule("docs", "read")
+        .rule("docs/*.md", "read-write");
+    let scene = scene.file("fe/a", "a").file("docs/a.md", "a").file("docs/b", "b").file("sub/gen/x", "x");
+    assert_eq!(said("echo more >>docs/a.md; rm docs/a.md; mkdir fe/gen; rmdir fe/gen; ls docs", &scene), "b");
+    // Granted by the rules; but a folder that only leads somewhere, or a mount point.
+    for script in ["mkdir gen", "ln -s fe gen", "mkfifo sub/gen/../../gen"] {
+        refused(&scene, script, "Permission denied");
+    }
+    for script in ["rmdir sub/gen", "rm -r fe"] {
+        refused(&scene, script, "busy");
+    }
+    refused(&scene, "echo x >docs/b", "Permission denied");
+}
+
 fn everything_is_tested() {
-    let scene = Scene::new().rule(".", "all").rule("secrets/**", "none").file("secrets/k", "s");
+    let scene =
+        Scene::new_in("/var/tmp".as_ref()).rule(".", "all").rule("secrets/**", "none").file("secrets/k", "s");
     let (running, _) = scene.start(&["true"]).unwrap();
     let measured = running.measured().clone();
     assert_eq!(running.wait(), ChildExit::Code(0));

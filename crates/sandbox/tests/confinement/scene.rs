@@ -5,7 +5,7 @@ use remit_policy::source::{AgentSource, Base, For, Intents, PolicySource, RuleSo
 use remit_policy::source::{At, AuditSource};
 use remit_policy::{Access, AgentPolicy, BaseRule, Policy, World};
 use remit_sandbox::launch::{ChildExit, LaunchError, Running, Spec, Stdio, launch};
-use remit_sandbox::plan::{Extra, HostDisk, Plan, Request, Source, plan};
+use remit_sandbox::plan::{Extra, HostDisk, Plan, Request, Source, Tracked, plan};
 use remit_sandbox::view::{SessionFile, What};
 use remit_sandbox::{Authority, Operation, Ruling};
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ pub(crate) struct Scene {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) files: Vec<SessionFile>,
     pub(crate) hardlinks_allowed: bool,
+    /// What git tracks in the work tree.
+    pub(crate) tracked: Vec<&'static [u8]>,
     /// What the authority wrote down.
     pub(crate) log: File,
 }
@@ -51,8 +53,8 @@ impl Authority for Judge {
         let granted = both.into_iter().flatten().all(|path| self.may(operation.verb, path));
         if granted && operation.below.is_none() { Ruling::Allow } else { Ruling::Deny }
     }
-    fn may(&self, _: Verb, path: &AbsPath) -> bool {
-        self.0.access(path).has(Access::WRITE)
+    fn may(&self, verb: Verb, path: &AbsPath) -> bool {
+        self.0.access(path).has(if verb == Verb::Read { Access::READ } else { Access::WRITE })
     }
     fn control(&self, message: &[u8]) -> Vec<u8> {
         [b"answer to ", message].concat()
@@ -69,7 +71,12 @@ fn at<T>(value: T) -> At<T> {
 
 impl Scene {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("remit-scene-").tempdir().expect("a folder");
+        Self::new_in(&std::env::temp_dir())
+    }
+
+    /// The same in this folder; in `/tmp` the session has a folder of its own around the work tree.
+    pub(crate) fn new_in(folder: &std::path::Path) -> Self {
+        let folder = tempfile::Builder::new().prefix("remit-scene-").tempdir_in(folder).expect("a folder");
         let below = |name: &str| {
             let path = folder.path().join(name);
             std::fs::create_dir(&path).expect("a folder");
@@ -86,6 +93,7 @@ impl Scene {
             environment: environment.map(|(name, value)| (name.into(), value.into())).to_vec(),
             files: vec![SessionFile { name: "settings".to_owned(), what: What::Content(b"held\n".to_vec()) }],
             hardlinks_allowed: false,
+            tracked: Vec::new(),
             log: tempfile::tempfile().expect("a file"),
         }
     }
@@ -178,11 +186,14 @@ impl Scene {
             Extra { target: abs("/home/agent"), source: Source::Host(abs(&self.home)) },
             Extra { target: abs("/tmp"), source: Source::Memory },
         ];
+        let top = abs(&self.work);
+        let tracked = Tracked { top: &top, paths: &self.tracked, repositories: &[] };
         let request = Request {
             rules: &rules,
             extras: &extras,
             sealed: &[abs(&self.state)],
             requestable: &[],
+            tracked: Some(tracked),
             hardlinks_allowed: self.hardlinks_allowed,
             advisory: false,
         };

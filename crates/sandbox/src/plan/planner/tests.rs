@@ -138,6 +138,8 @@ struct Given<'a> {
     extras: &'a [Extra],
     sealed: &'a [AbsPath],
     requestable: &'a [AbsPath],
+    tracked: &'a [&'a [u8]],
+    repositories: &'a [&'a [u8]],
     advisory: bool,
 }
 
@@ -146,11 +148,14 @@ fn make(rules: &[(&str, &str)], entries: &[&str]) -> Plan {
 }
 
 fn with(rules: &[(&str, &str)], entries: &[&str], given: &Given<'_>) -> Plan {
+    let top = abs("/w");
+    let known = Tracked { top: &top, paths: given.tracked, repositories: given.repositories };
     let request = Request {
         rules: &table(rules),
         extras: given.extras,
         sealed: given.sealed,
         requestable: given.requestable,
+        tracked: (!given.tracked.is_empty()).then_some(known),
         hardlinks_allowed: false,
         advisory: given.advisory,
     };
@@ -351,6 +356,144 @@ fn what_may_be_asked_for_is_shown_and_granted_nothing() {
     assert_eq!(targets(&plan), ["/w"]);
 }
 
+fn shown_to_git(rules: &[(&str, &str)], entries: &[&str], paths: &[&[u8]]) -> Plan {
+    let rules = [rules, &[("b:/w/.git", "read-write")]].concat();
+    let entries = [entries, &["/w/.git/index"]].concat();
+    with(&rules, &entries, &Given { tracked: paths, ..Given::default() })
+}
+
+#[test]
+fn what_git_tracks_is_shown_by_its_topmost_entries_and_granted_nothing() {
+    let entries = ["/w/fe/a", "/w/be/x", "/w/be/db/y", "/w/be/api/z", "/w/readme", "/w/own/u", "/w/l@readme"];
+    let tracked: [&[u8]; 7] = [b"be/api/z", b"be/db/y", b"be/x", b"fe/a", b"gone/x", b"l", b"readme"];
+    let plan = shown_to_git(&[("/w/fe", "all"), ("/w/be/api", "read")], &entries, &tracked);
+    assert_eq!(targets(&plan), ["/w/.git", "/w/be/api", "/w/be/db", "/w/be/x", "/w/fe", "/w/readme"]);
+    for name in ["/w/be/db", "/w/be/x", "/w/readme"] {
+        let bind = plan.binds.iter().find(|bind| bind.target == abs(name)).unwrap();
+        assert!(bind.read_only && bind.noexec && floor(&plan, name).is_none(), "{name}");
+    }
+    assert_eq!(plan.links, [Link { at: abs("/w/l"), to: b"readme".to_vec() }]);
+    assert!(!plan.listed, "what lies beside tracked files is nobody's business");
+    let plan = shown_to_git(&[("/w/fe", "all")], &["/w/fe/a", "/w/readme"], &[b"fe/a", b"readme"]);
+    assert!(plan.listed, "a file lists nothing");
+}
+
+#[test]
+fn nothing_is_shown_to_git_where_git_is_not_seen_or_the_tree_is_granted() {
+    let entries = ["/w/fe/a", "/w/be/x", "/w/.git/index"];
+    let tracked: [&[u8]; 2] = [b"be/x", b"fe/a"];
+    let given = Given { tracked: &tracked, ..Given::default() };
+    assert_eq!(targets(&with(&[("/w/fe", "all")], &entries, &given)), ["/w/fe"]);
+    assert_eq!(targets(&shown_to_git(&[("/w", "read-write")], &entries, &tracked)), ["/w"]);
+    assert_eq!(targets(&shown_to_git(&[("/", "read"), ("/w/fe", "all")], &entries, &tracked)), ["/w"]);
+}
+
+#[test]
+fn an_index_leads_nowhere_else() {
+    let tracked: [&[u8]; 6] = [b"../home/me/key", b"/etc/shadow", b"a/../../etc/x", b"be//x", b"l/x", b"./y"];
+    let entries = ["/w/fe/a", "/w/be/x", "/w/y", "/w/l@/etc", "/etc/shadow", "/etc/x", "/home/me/key"];
+    let plan = shown_to_git(&[("/w/fe", "all")], &entries, &tracked);
+    assert_eq!(targets(&plan), ["/w/.git", "/w/fe"]);
+}
+
+#[test]
+fn what_is_out_of_bounds_stays_covered_where_git_sees_its_surroundings() {
+    let entries = ["/w/fe/a", "/w/be/.env", "/w/be/x", "/w/be/keys/k", "/w/.env", "/w/s/k"];
+    let rules = [
+        ("/w/fe", "all"),
+        ("**/.env", "none"),
+        ("/w/be/keys", "none"),
+        ("/w/s", "none"),
+        ("/w/be/new/", "none"),
+    ];
+    let tracked: [&[u8]; 4] = [b".env", b"be/keys/k", b"be/x", b"s/k"];
+    let plan = shown_to_git(&rules, &entries, &tracked);
+    assert_eq!(targets(&plan), ["/w/.env", "/w/.git", "/w/be", "/w/fe", "/w/s"]);
+    assert_eq!(plan.masks, [abs("/w/be/keys"), abs("/w/s")]);
+    assert_eq!(plan.file_masks, [abs("/w/.env"), abs("/w/be/.env")]);
+    assert!(plan.placeholders.is_empty(), "nothing below can be read anyway");
+}
+
+#[test]
+fn repositories_and_sockets_are_covered_where_only_git_looks() {
+    let mut tree = Tree::new(&[
+        "/w/fe/a",
+        "/w/be/sub/.git",
+        "/w/be/x",
+        "/w/top/.git",
+        "/w/be/run/door",
+        "/w/.git/index",
+    ]);
+    tree.0.get_mut(&abs("/w/be/run/door")).unwrap().kind = Kind::Other;
+    let top = abs("/w");
+    let (paths, repositories): ([&[u8]; 4], [&[u8]; 2]) =
+        ([b"be/sub", b"be/x", b"fe/a", b"top"], [b"be/sub", b"top"]);
+    let request = Request {
+        rules: &table(&[("/w/fe", "all"), ("b:/w/.git", "read")]),
+        extras: &[],
+        sealed: &[],
+        requestable: &[],
+        tracked: Some(Tracked { top: &top, paths: &paths, repositories: &repositories }),
+        hardlinks_allowed: false,
+        advisory: false,
+    };
+    let plan = plan(&request, &tree);
+    assert_eq!(targets(&plan), ["/w/.git", "/w/be", "/w/fe", "/w/top"]);
+    assert_eq!(
+        (plan.masks, plan.file_masks),
+        (vec![abs("/w/be/sub"), abs("/w/top")], vec![abs("/w/be/run/door")])
+    );
+}
+
+#[test]
+fn a_folder_that_may_be_made_is_there_from_the_start() {
+    let rooms = |rules: &[(&str, &str)], entries: &[&str]| {
+        let plan = make(rules, entries);
+        let shown = targets(&plan);
+        (plan.rooms.iter().map(ToString::to_string).collect::<Vec<_>>(), shown)
+    };
+    let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let (made, shown) =
+        rooms(&[("/w/new/", "all"), ("/w/new/in/", "all"), ("/w/no/parent/", "all")], &["/w/x"]);
+    assert_eq!((made, shown), (list(&["/w/new"]), list(&["/w/new"])));
+    // Another session may have made it: whoever uses it says so.
+    assert_eq!(rooms(&[("/w/new/", "all")], &["/w/new/"]).0, ["/w/new"]);
+    // Not where it can be made, and not for what may be a file or may not be changed.
+    let others = [("/w/file", "read-write"), ("/w/docs/", "read")];
+    assert!(rooms(&others, &["/w/x"]).0.is_empty());
+    assert!(rooms(&[("/w", "all"), ("/w/out/", "all")], &["/w/x"]).0.is_empty());
+    // What is added in a mounted tree must be there for the floor.
+    let plan = make(&[("/w", "read"), ("/w/out/", "all")], &["/w/x"]);
+    assert_eq!((plan.rooms.len(), floor(&plan, "/w/out").is_some_and(|f| f.execute)), (1, true));
+}
+
+#[test]
+fn what_wildcards_let_change_is_on_no_read_only_mount() {
+    let mut rules = table(&[("/w/docs", "read"), ("/data", "read"), ("**/x", "read-write")]);
+    rules.0[2].place = Where::Wild { prefix: abs("/w/docs"), depth: None };
+    let tree = Tree::new(&["/w/docs/a", "/data/b"]);
+    let request = Request {
+        rules: &rules,
+        extras: &[],
+        sealed: &[],
+        requestable: &[],
+        tracked: None,
+        hardlinks_allowed: false,
+        advisory: false,
+    };
+    let plan = plan(&request, &tree);
+    let read_only: Vec<_> = plan.binds.iter().map(|b| (b.target.to_string(), b.read_only)).collect();
+    assert_eq!(read_only, [("/data".to_owned(), true), ("/w/docs".to_owned(), false)]);
+}
+
+#[test]
+fn what_may_be_started_and_not_changed_stands_apart() {
+    let plan = make(&[("/w", "read-write"), ("/w/hooks", "execute")], &["/w/hooks/h*"]);
+    let noexec: Vec<_> = plan.binds.iter().map(|b| (b.target.to_string(), b.noexec)).collect();
+    assert_eq!(noexec, [("/w".to_owned(), true), ("/w/hooks".to_owned(), false)]);
+    assert!(plan.binds[1].read_only);
+}
+
 #[test]
 fn what_is_sealed_is_covered_whatever_rules_say() {
     let sealed = [abs("/w/state")];
@@ -444,6 +587,7 @@ fn a_folder_that_is_opened_between_two_looks_is_covered_all_the_same() {
             extras: &[],
             sealed: &[],
             requestable: &[],
+            tracked: None,
             hardlinks_allowed: false,
             advisory: false,
         };

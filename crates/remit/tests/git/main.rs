@@ -2,6 +2,8 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the tests look at files")]
 
+mod narrowed;
+
 use anyhow::Result;
 use std::path::Path;
 use test_support::TestEnv;
