@@ -2,7 +2,7 @@
 
 use crate::rules::{Entry, Kind, Point, Rules, Scope, Weight};
 use crate::trie::Hit;
-use crate::{Access, World};
+use crate::{Access, Pattern, World};
 use remit_core::{AbsPath, Effect, Layer, Reason, Rule, Why};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub struct AgentPolicy {
     git: Vec<(AbsPath, Access)>,
     /// Files that may be written and are no folders, by their path.
     siblings: BTreeMap<Box<[u8]>, AbsPath>,
+    /// What names files by wildcard that may be written, such as `src/*.rs`.
+    kinds: Vec<Pattern>,
     /// Single paths of a person's rules that give less than what holds around them, in order.
     narrowed: Vec<(AbsPath, Arc<Rule>, Layer)>,
 }
@@ -83,6 +85,7 @@ impl AgentPolicy {
             fallback,
             git: Vec::new(),
             siblings: BTreeMap::new(),
+            kinds: Vec::new(),
             narrowed: Vec::new(),
         };
         if let Some((git, access)) = agent.git_of_the_work_tree(world) {
@@ -114,8 +117,10 @@ impl AgentPolicy {
             }
             agent.rules = Rules::new(&agent.points, &world.workspace, &words);
         }
-        let files = agent.points.iter().filter(|p| p.access.has(Access::WRITE));
-        agent.siblings = files
+        let files = || agent.points.iter().filter(|p| p.access.has(Access::WRITE));
+        agent.kinds =
+            files().map(|point| &point.pattern).filter(|p| p.names_a_kind_of_file()).cloned().collect();
+        agent.siblings = files()
             .filter_map(|point| point.pattern.literal())
             .filter(|path| world.single_files.contains(*path) && agent.access(path).has(Access::WRITE))
             .map(|path| (Box::from(path.as_bytes()), path.clone()))
@@ -289,8 +294,8 @@ impl AgentPolicy {
 
     /// The writable file of which this path is a temporary sibling (`<name>.<anything>` beside it), unless a
     /// rule speaks of the sibling in particular: one that does not speak of the file, too.
-    pub(crate) fn sibling_of(&self, path: &AbsPath) -> Option<&AbsPath> {
-        if self.siblings.is_empty() {
+    pub(crate) fn sibling_of(&self, path: &AbsPath) -> Option<AbsPath> {
+        if self.siblings.is_empty() && self.kinds.is_empty() {
             return None;
         }
         let bytes = path.as_bytes();
@@ -298,13 +303,24 @@ impl AgentPolicy {
         let folder = bytes.len().saturating_sub(name.len());
         let dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
         let ends = dots.filter(|at| at.saturating_add(1) < name.len()).map(|at| folder.saturating_add(at));
-        ends.filter_map(|end| self.siblings.get(bytes.get(..end)?)).find(|file| {
+        ends.filter_map(|end| self.written_file(bytes.get(..end)?)).find(|file| {
             let own = self.rules.hits(path);
             let files = self.rules.hits(file);
             self.rules.standings(&own).all(|(hit, entry, _)| {
                 entry.kind != Kind::None && files.iter().any(|other| other.entry == hit.entry)
             })
         })
+    }
+
+    /// The path, if a rule that means a file, and not a folder and all below it, lets it be written.
+    fn written_file(&self, path: &[u8]) -> Option<AbsPath> {
+        if let Some(file) = self.siblings.get(path) {
+            return Some(file.clone());
+        }
+        let file = AbsPath::new(path).ok()?;
+        let folder = file.parent()?;
+        let meant = self.kinds.iter().any(|kind| kind.matches(&file) && !kind.matches(&folder));
+        (meant && self.access(&file).has(Access::WRITE)).then_some(file)
     }
 
     /// The reason that allows a temporary sibling of `file`.

@@ -63,7 +63,7 @@ fn on_path(agent: &AgentPolicy, need: Access, path: &AbsPath) -> Reason {
         && need == Access::WRITE
         && let Some(file) = agent.sibling_of(path)
     {
-        return agent.sibling(file);
+        return agent.sibling(&file);
     }
     reason
 }
@@ -74,7 +74,7 @@ fn on_both(agent: &AgentPolicy, need: Access, from: &AbsPath, to: &AbsPath) -> R
     // become, or stop being, a temporary name.
     if old.effect.max(new.effect) != Effect::Allow
         && let Some(file) = agent.sibling_of(from)
-        && (file == to || agent.sibling_of(to) == Some(file))
+        && (file == *to || agent.sibling_of(to).as_ref() == Some(&file))
     {
         (old, new) = (on_path(agent, need, from), on_path(agent, need, to));
     }

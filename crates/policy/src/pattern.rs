@@ -172,6 +172,15 @@ impl Pattern {
         }
     }
 
+    /// Whether what it names by wildcard looks like files: the last name has an extension, as in `src/*.rs`.
+    pub(crate) fn names_a_kind_of_file(&self) -> bool {
+        match self.rest.last() {
+            Some(Segment::Name(name)) => name.iter().skip(1).any(|byte| *byte == b'.'),
+            Some(Segment::Glob(glob)) => glob.tail().any(|byte| byte == b'.'),
+            Some(Segment::Dirs) | None => false,
+        }
+    }
+
     /// What has wildcards, after the prefix.
     pub(crate) fn rest(&self) -> &[Segment] {
         &self.rest

@@ -320,6 +320,19 @@ fn siblings_yield_to_what_speaks_of_them_and_end_with_the_file() {
 }
 
 #[test]
+fn files_named_by_wildcard_have_temporary_siblings_too() {
+    let policy = Team::new().own(". read").own("src/*.rs read-write").own("gen/*/out read-write").compile();
+    let may = |verb, path: &str| ask(&policy, verb, path).effect == Effect::Allow;
+    assert!(may(Verb::Create, "/w/src/new.rs.tmp.2.ab") && may(Verb::Delete, "/w/src/a.rs.bak"));
+    assert!(!may(Verb::Create, "/w/src/new.txt.tmp") && !may(Verb::Create, "/w/src/sed4rT"));
+    assert!(!may(Verb::Create, "/w/src/deep/a.rs.tmp"), "the wildcard stays in its folder");
+    assert!(!may(Verb::Create, "/w/gen/a/out.tmp"), "it may be a folder");
+    let moves = |from: &str, to: &str| ask_move(&policy, from, to).effect == Effect::Allow;
+    assert!(moves("/w/src/a.rs.tmp", "/w/src/a.rs"));
+    assert!(!moves("/w/src/a.rs.tmp", "/w/src/b.rs") && !moves("/w/src/a.rs.tmp", "/w/x"));
+}
+
+#[test]
 fn the_plan_gets_every_rule_that_binds_the_agent() {
     let team = Team::new().global("g none").role("r", "docs read").own("src all").of("other", "x all");
     let policy = team.base("/usr", "execute").compile();
