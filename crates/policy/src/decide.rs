@@ -8,17 +8,35 @@ use crate::{Access, Policy};
 use remit_core::{AbsPath, Action, Decision, Effect, Layer, Object, Reason, Verb, Why};
 use std::sync::Arc;
 
-/// What a decision depends on beside policy and action: what is true at the moment. Nothing yet.
+/// What a decision depends on beside policy and action: what is true at the moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Facts {}
+pub struct Facts {
+    /// What stands against it whatever rules say, if something does: it lies outside the session's tree, say, or is
+    /// another session's.
+    pub against: Option<Arc<str>>,
+}
+
+impl Facts {
+    /// This stands against it.
+    pub fn against(why: impl Into<Arc<str>>) -> Self {
+        Self { against: Some(why.into()) }
+    }
+}
 
 /// Decides. Total: whatever the action, there is an answer with at least one reason; what cannot be judged
 /// (an agent that the policy does not name, a verb that does not go with its object) is denied. Connections
 /// are not held yet: they are allowed, and the reason says so.
-pub fn decide(policy: &Policy, _facts: &Facts, action: &Action) -> Decision {
+pub fn decide(policy: &Policy, facts: &Facts, action: &Action) -> Decision {
     let mut reasons = Vec::with_capacity(2);
-    reasons.extend(policy.protected.judge(action.verb, &action.object));
+    let against = |why: &Arc<str>| {
+        let why = Why::Unjudged(Arc::clone(why));
+        Reason { layer: Layer::Protected, effect: Effect::Deny, rule: None, why }
+    };
+    reasons.extend(match &facts.against {
+        Some(why) => Some(against(why)),
+        None => policy.protected.judge(action.verb, &action.object),
+    });
     reasons.push(by_rules(policy, action));
     let effect = reasons.iter().map(|reason| reason.effect).max().unwrap_or(Effect::Deny);
     Decision { effect, reasons, digest: policy.digest(), epoch: policy.epoch() }

@@ -8,7 +8,7 @@ use crate::recorder::{Recorder, in_call, now};
 use crate::refusals::Refusals;
 use crate::scratch::Scratch;
 use remit_core::wire::CANARY;
-use remit_core::{AbsPath, Action, CallId, Decision, Effect, Layer, Object, Reason, Verb, Why};
+use remit_core::{AbsPath, Action, CallId, Decision, Effect, Object, Verb, Why};
 use remit_ledger::{Door, Event, Record};
 use remit_policy::{Facts, Policy, decide};
 use remit_sandbox::authority::{Authority, Fixed, Operation, Ruling};
@@ -32,6 +32,9 @@ pub struct Warden {
     /// agent's, and the first record of the session tells of it.
     tried: AtomicBool,
 }
+
+/// Why a temporary sibling of a file may not be touched by everybody who may write the file.
+pub const FOREIGN_SIBLING: &str = "a temporary sibling may be touched only by the session that made it";
 
 /// The calls that make plain files.
 const PLAIN: [&str; 3] = ["open", "openat", "creat"];
@@ -70,31 +73,33 @@ impl Warden {
             (None, None) => Object::Path(operation.path.clone()),
         };
         let action = self.action(operation.verb, object);
-        let mut decision = decide(&self.policy, &Facts::default(), &action);
-        if let Some(fixed) = operation.fixed {
-            let why = match fixed {
-                Fixed::Outside => "it was opened outside the session, and only its name says otherwise",
-                Fixed::Foreign => {
-                    "a process changes only itself, and process 1 is the gate that holds the session"
-                }
-                Fixed::View => "nothing can be made or changed at this place of the session's view",
-            };
-            if fixed == Fixed::View && decision.effect != Effect::Allow {
-                // The rules have a reason of their own.
-                return (action, decision);
+        let facts = match operation.fixed {
+            Some(Fixed::Outside) => {
+                Facts::against("it was opened outside the session, and only its name says otherwise")
             }
-            let why = Why::Unjudged(why.into());
-            decision.effect = Effect::Deny;
-            decision.reasons =
-                vec![Reason { layer: Layer::Protected, effect: Effect::Deny, rule: None, why }];
-        } else if decision.effect == Effect::Allow && !self.sibling_holds(operation, &decision) {
-            refuse(&mut decision, "a temporary sibling may be touched only by the session that made it");
-        } else if decision.effect == Effect::Allow
-            && let Some(why) = self.misshapen(operation)
+            Some(Fixed::Foreign) => Facts::against(
+                "a process changes only itself, and process 1 is the gate that holds the session",
+            ),
+            Some(Fixed::View) | None => Facts::default(),
+        };
+        let mut decision = decide(&self.policy, &facts, &action);
+        if decision.effect == Effect::Allow
+            && let Some(why) = self.stands_against(operation, &decision)
         {
-            refuse(&mut decision, why);
+            decision = decide(&self.policy, &Facts::against(why), &action);
         }
         (action, decision)
+    }
+
+    /// Why it cannot be, although the rules allow it.
+    fn stands_against(&self, operation: &Operation<'_>, decision: &Decision) -> Option<&'static str> {
+        if operation.fixed == Some(Fixed::View) {
+            return Some("nothing can be made or changed at this place of the session's view");
+        }
+        if !self.sibling_holds(operation, decision) {
+            return Some(FOREIGN_SIBLING);
+        }
+        self.misshapen(operation)
     }
 
     /// A temporary sibling of a single granted file is provisional: made new by this session, then renamed
@@ -214,17 +219,6 @@ fn belongs(of: &AbsPath, path: &AbsPath) -> bool {
         .is_some_and(|r| r.first() == Some(&b'.') && !r.contains(&b'/'))
 }
 
-/// Turns an allowance into a refusal with a reason.
-fn refuse(decision: &mut Decision, why: &str) {
-    decision.effect = Effect::Deny;
-    for reason in &mut decision.reasons {
-        if reason.effect == Effect::Allow {
-            reason.effect = Effect::Deny;
-            reason.why = Why::Unjudged(why.into());
-        }
-    }
-}
-
 impl Authority for Warden {
     fn start(&self) {
         // Without the threads, records still reach the kernel before each answer; only the disk comes later, and
@@ -234,7 +228,7 @@ impl Authority for Warden {
     }
 
     fn judge(&self, operation: &Operation<'_>) -> Ruling {
-        let (action, mut decision) = self.decide(operation);
+        let (action, decision) = self.decide(operation);
         if decision.effect != Effect::Allow {
             if self.is_self_test(operation) {
                 return Ruling::Deny;
@@ -243,7 +237,8 @@ impl Authority for Warden {
             return Ruling::Deny;
         }
         if self.marks.note(operation).is_err() {
-            refuse(&mut decision, "that it may change what is ignored cannot be noted");
+            let facts = Facts::against("that it may change what is ignored cannot be noted");
+            let decision = decide(&self.policy, &facts, &action);
             self.refused(operation, &action, &decision);
             return Ruling::Deny;
         }

@@ -12,6 +12,7 @@ use remit_hooks::socket::inside;
 use remit_hooks::{Asker, SocketAsker};
 use remit_policy::{Explanation, Facts, Fate, PathRules, Pattern, Policy, Remedy, RuleFate, explain};
 use remit_session::environment::Environment;
+use remit_session::warden::FOREIGN_SIBLING;
 use remit_session::workspace::Workspace;
 use serde_json::json;
 use std::ffi::OsStr;
@@ -44,13 +45,10 @@ fn of_policy(args: &ExplainArgs, environment: &Environment) -> Result<(Action, E
     }
     let action = action(args, environment)?;
     let mut explanation = explain(&policy, &Facts::default(), &action);
-    if let Some(absence) = absence(&policy, &action) {
-        absence.tell(&action, &mut explanation);
-    } else if foreign_sibling(&action, &explanation) {
-        refuse(
-            &mut explanation,
-            "a temporary sibling may be touched only by the session that made it".into(),
-        );
+    if explanation.decision.effect != Effect::Deny
+        && let Some(why) = stands_against(&policy, &action, &explanation)
+    {
+        explanation = explain(&policy, &Facts::against(why), &action);
         explanation.remedy = Some(in_particular(&action));
     }
     // It answers all the same: who mends a policy asks it what it says.
@@ -132,13 +130,18 @@ fn resolve(text: &[u8], environment: &Environment) -> Result<AbsPath, Failure> {
     files.resolve(asked.as_os_str().as_bytes(), true).map(|r| r.path).map_err(|e| wrong(&e))
 }
 
-/// Something of this machine that a session does not see, since the session has a folder of its own there.
-struct Absence {
-    folder: AbsPath,
+/// What the kernel would refuse in a session although the rules allow it.
+fn stands_against(policy: &Policy, action: &Action, explanation: &Explanation) -> Option<String> {
+    if let Some(folder) = absent_behind(policy, action) {
+        return Some(format!(
+            "in a session `{folder}` is its own, and this file of the machine is not in it"
+        ));
+    }
+    foreign_sibling(action, explanation).then(|| FOREIGN_SIBLING.to_owned())
 }
 
-/// Whether what the action is done to is there outside and not inside; making it anew is another matter.
-fn absence(policy: &Policy, action: &Action) -> Option<Absence> {
+/// The private folder behind which the thing is there outside and not inside; making it anew is another matter.
+fn absent_behind(policy: &Policy, action: &Action) -> Option<AbsPath> {
     let path = match &action.object {
         _ if action.verb == Verb::Create => return None,
         Object::Path(path) | Object::Move { from: path, .. } => path,
@@ -146,20 +149,7 @@ fn absence(policy: &Policy, action: &Action) -> Option<Absence> {
     };
     let folder = remit_session::hidden::hidden_by(policy, action.actor.agent.as_str(), path)?;
     let there = std::fs::symlink_metadata(path.as_path()).is_ok();
-    (there && folder != *path).then_some(Absence { folder })
-}
-
-impl Absence {
-    /// What the rules allow fails all the same: the answer is the kernel's, that there is no such file.
-    fn tell(self, action: &Action, explanation: &mut Explanation) {
-        if explanation.decision.effect == Effect::Deny {
-            return;
-        }
-        let why =
-            format!("in a session `{}` is its own, and this file of the machine is not in it", self.folder);
-        refuse(explanation, why);
-        explanation.remedy = Some(in_particular(action));
-    }
+    (there && folder != *path).then_some(folder)
 }
 
 /// Whether the answer counts on a temporary sibling of a file that is there before the session.
@@ -177,25 +167,6 @@ fn foreign_sibling(action: &Action, explanation: &Explanation) -> bool {
     !remit_hooks::socket::inside()
         && explanation.decision.effect == Effect::Allow
         && of.is_some_and(|of| paths.into_iter().filter(|path| *path != of).any(|path| there(&path)))
-}
-
-/// Makes a denial of what the rules allow.
-fn refuse(explanation: &mut Explanation, why: String) {
-    let reason =
-        Reason { layer: Layer::System, effect: Effect::Deny, rule: None, why: Why::Unjudged(why.into()) };
-    explanation.decision.effect = Effect::Deny;
-    explanation.decision.reasons.retain(|other| other.layer != Layer::System);
-    explanation.decision.reasons.insert(0, reason.clone());
-    for (layer, answer) in &mut explanation.layers {
-        if *layer == Layer::System {
-            *answer = Some(reason.clone());
-        }
-    }
-    for rule in explanation.paths.iter_mut().flat_map(|paths| &mut paths.rules) {
-        if rule.fate == Fate::Decided {
-            rule.fate = Fate::Counted;
-        }
-    }
 }
 
 /// A rule that names what is there.

@@ -221,7 +221,7 @@ fn what_lies_behind_a_folder_of_the_sessions_own_is_not_there() -> Result<()> {
         assert_eq!(outcome.code, 127, "{rule}: {}{}", outcome.stdout, outcome.stderr);
         let outcome = with(&["explain", "default", "execute", &tool, "--json"])?.ended(1)?;
         let said: Value = serde_json::from_slice(&outcome.raw)?;
-        assert_eq!((&said["effect"], &said["layers"][1]["effect"]), (&"deny".into(), &"deny".into()));
+        assert_eq!((&said["effect"], &said["layers"][0]["effect"]), (&"deny".into(), &"deny".into()));
     }
     // What is not there outside can be the session's own.
     with_rule("{path: sub, access: all}".to_owned())?;
