@@ -3,7 +3,7 @@
 use remit_core::AbsPath;
 use remit_policy::source::{At, Root, RuleSource};
 use remit_policy::{Access, Anchor, Pattern, PolicySource, Use, World};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A text that names paths, and what it hangs on.
 pub(crate) struct Spoken<'s> {
@@ -66,16 +66,16 @@ pub(crate) fn spoken<'s>(source: &'s PolicySource, world: &World) -> Vec<Spoken<
             add(&test.path, &anchor, None);
         }
     }
+    let mut bases: BTreeMap<&str, BTreeSet<AbsPath>> = BTreeMap::new();
+    for agent in source.agents.values() {
+        let Ok(anchor) = Anchor::of_agent(source, world, agent) else { continue };
+        for role in chain(source, &agent.roles) {
+            bases.entry(role).or_default().insert(anchor.base.clone());
+        }
+    }
     for (name, role) in &source.roles {
-        let mut bases: BTreeSet<AbsPath> = BTreeSet::new();
-        for agent in
-            source.agents.values().filter(|agent| chain(source, &agent.roles).contains(name.as_str()))
-        {
-            bases.extend(Anchor::of_agent(source, world, agent).map(|anchor| anchor.base));
-        }
-        if bases.is_empty() {
-            bases.insert(world.workspace.clone());
-        }
+        let nowhere = || BTreeSet::from([world.workspace.clone()]);
+        let bases = bases.remove(name.as_str()).unwrap_or_else(nowhere);
         for base in bases {
             let anchor = Anchor { base, ..outside.clone() };
             role.permissions.iter().for_each(|rule| add(&rule.path, &anchor, Some(rule)));

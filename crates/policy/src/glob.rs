@@ -181,6 +181,15 @@ impl Glob {
         out
     }
 
+    /// Whether it is `head*tail`, and every match of `other` begins and ends so. What is not literal in `other`
+    /// keeps its head and tail apart.
+    pub(crate) fn plainly_includes(&self, other: &Glob) -> bool {
+        let one_star = self.0.iter().filter(|token| literal(token).is_none()).eq([&Token::Star]);
+        one_star
+            && other.head().take(self.head().count()).eq(self.head())
+            && other.tail().take(self.tail().count()).eq(self.tail())
+    }
+
     /// Whether it is a bare `*`.
     pub(crate) fn is_star(&self) -> bool {
         *self.0 == [Token::Star]

@@ -148,7 +148,7 @@ impl Rules {
                 words: words.get(&point.rule.id).filter(|_| point.scope == Scope::Base).cloned(),
             });
         }
-        rank(&mut entries, &wild);
+        rank(&trie, &mut entries, &wild);
         Self { trie, entries }
     }
 
@@ -243,29 +243,30 @@ fn narrower((hit, other): (&Hit, &Entry), (own_hit, own): (&Hit, &Entry)) -> boo
     }
 }
 
-/// Finds, for each pattern with wildcards, the strictly narrower ones of its scope. Two samples of the
-/// supposedly narrower one sort out nearly all pairs before the exact test.
-fn rank(entries: &mut [Entry], wild: &[(u32, &Pattern)]) {
-    let samples: Vec<Vec<AbsPath>> = wild
-        .iter()
-        .map(|(_, pattern)| {
-            [pattern.sample(b"\x01", false), pattern.sample(b"~~\x02", true)].into_iter().flatten().collect()
-        })
-        .collect();
-    for (number, wide) in wild {
+/// Finds, for each pattern with wildcards, the strictly narrower ones of its scope. Only what matches a sample of a
+/// pattern can be wider, and the tree knows those few; a second sample sorts out nearly all of the rest before the
+/// exact test.
+fn rank(trie: &Trie, entries: &mut [Entry], wild: &[(u32, &Pattern)]) {
+    let patterns: BTreeMap<u32, &Pattern> = wild.iter().copied().collect();
+    for (number, pattern) in wild {
         let Some(scope) = entries.get(*number as usize).map(|entry| entry.scope) else { continue };
-        let mut narrower = Vec::new();
-        for ((other, pattern), samples) in wild.iter().zip(&samples) {
-            let candidate = other != number
+        let candidates: Vec<u32> = match pattern.sample(b"\x01", false) {
+            Some(sample) => trie.walk(&sample).iter().map(|hit| hit.entry).collect(),
+            None => patterns.keys().copied().collect(),
+        };
+        let second = pattern.sample(b"~~\x02", true);
+        for other in candidates {
+            let (Some(wide), Some(entry)) = (patterns.get(&other), entries.get_mut(other as usize)) else {
+                continue;
+            };
+            let candidate = other != *number
+                && entry.scope == scope
                 && wide.literal_prefix().covers(pattern.literal_prefix())
-                && entries.get(*other as usize).is_some_and(|entry| entry.scope == scope)
-                && samples.iter().all(|sample| wide.matches(sample));
+                && second.as_ref().is_none_or(|sample| wide.matches(sample));
             if candidate && wide.is_wider_than(pattern) {
-                narrower.push(*other);
+                // In ascending order, since the patterns are.
+                entry.wild.get_or_insert_default().push(*number);
             }
-        }
-        if let Some(entry) = entries.get_mut(*number as usize) {
-            entry.wild = Some(narrower);
         }
     }
 }

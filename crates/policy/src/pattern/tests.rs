@@ -234,6 +234,13 @@ proptest! {
     }
 
     #[test]
+    fn what_is_told_without_the_exact_test_is_what_that_says(wide in texts(), narrow in texts()) {
+        let (wide, narrow) = (pattern(&wide), pattern(&narrow));
+        let exact = (wide.includes(&narrow), narrow.includes(&wide)) == (Inclusion::Yes, Inclusion::No);
+        prop_assert_eq!(wide.is_wider_than(&narrow), exact, "{} {}", wide, narrow);
+    }
+
+    #[test]
     fn what_is_below_a_match_matches(text in texts(), tested in paths()) {
         let pattern = pattern(&text);
         if pattern.matches(&tested) {

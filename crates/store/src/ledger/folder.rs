@@ -63,7 +63,11 @@ impl Folder {
         match folder.id()? {
             Some(id) => Ok((folder, id)),
             None if folder.is_unused()? => Err(LedgerError::NoLedger(path.to_owned())),
-            None => Err(LedgerError::NoId(path.to_owned())),
+            // Somebody else may have drawn it just now.
+            None => match folder.id()? {
+                Some(id) => Ok((folder, id)),
+                None => Err(LedgerError::NoId(path.to_owned())),
+            },
         }
     }
 
