@@ -64,6 +64,8 @@ fn a_job_is_stopped_by_the_keyboard_and_goes_on_in_front_and_behind() -> Result<
             person.sees_it_stopped()?;
             assert!(shell != "dash" || person.is_as_usual()?, "the terminal was not given back");
             person.line("jobs", "Stopped")?;
+            // A shell that makes ready to read asks for the size and sets it again.
+            person.expect("% ")?;
             person.resize(50, 120)?;
             person.keys("fg\r")?;
             person.expect("job.sh")?;
