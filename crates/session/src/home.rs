@@ -115,7 +115,8 @@ impl Home {
         Ok(home)
     }
 
-    /// `user.name` and `user.email`, so that a first commit works.
+    /// `user.name` and `user.email`, so that a first commit works; and no tracking by itself, which git would write
+    /// into its configuration, so that a new branch from a remote one can be checked out.
     fn identity(&self, environment: &Environment) -> Result<(), HomeError> {
         let Some(real) = environment.home() else { return Ok(()) };
         let xdg = environment.get("XDG_CONFIG_HOME").map(Path::new);
@@ -130,6 +131,7 @@ impl Home {
                 ));
             }
         }
+        text.push_str("[branch]\n\tautoSetupMerge = false\n");
         make_file(&self.root.join("home/.gitconfig"), text.as_bytes())
     }
 

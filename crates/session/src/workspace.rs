@@ -110,6 +110,16 @@ impl Workspace {
         Self::read(found.workspace, found.file.to_owned(), &found.text, environment)
     }
 
+    /// The same for those who only read the workspace's state, which it has whatever is wrong with its policy.
+    pub fn open_state(folder: &Path, environment: &Environment) -> Result<Self, OpenError> {
+        match Self::open(folder, environment) {
+            Err(OpenError::Findings { .. }) => {
+                Self::bare(&remit_config::find(folder)?.workspace, environment)
+            }
+            opened => opened,
+        }
+    }
+
     /// A folder without its policy: for what must be possible where no policy can be read.
     pub fn bare(root: &AbsPath, environment: &Environment) -> Result<Self, OpenError> {
         let nothing = format!("version: \"{}\"\n", remit_config::VERSION);

@@ -52,6 +52,6 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<Exit, Fa
     let agents: Vec<&str> = surveyed.agents.iter().map(|a| a.name.as_str()).chain(["default"]).collect();
     report::say(&format!("{OK}ok{OK:#}  wrote {NAME} for {}\n", agents.join(", ")))?;
     let first = surveyed.agents.first().map_or("-- sh".to_owned(), |a| a.name.clone());
-    report::talk(&format!("remit: read it, then `remit check` and `remit run {first}`\n"));
+    report::talk(&format!("remit: read it and commit it, then `remit check` and `remit run {first}`\n"));
     Ok(Exit::Yes)
 }

@@ -18,7 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 /// Shows the records that the filters let through.
 pub(crate) fn run(args: &LogArgs, environment: &Environment) -> Result<Exit, Failure> {
     let filter = Filter::new(args, environment)?;
-    let workspace = Workspace::open(&environment.cwd, environment)?;
+    let workspace = Workspace::open_state(&environment.cwd, environment)?;
     let folder = workspace.state_place()?.ledger();
     if args.follow {
         // Opening it makes an empty one, so that following can begin before the first session.

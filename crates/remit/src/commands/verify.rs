@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// Checks the ledger. Exit 0 if it is whole, 1 if not.
 pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Result<Exit, Failure> {
-    let workspace = Workspace::open(&environment.cwd, environment)?;
+    let workspace = Workspace::open_state(&environment.cwd, environment)?;
     let state = workspace.state_place()?;
     let unread = |error: LedgerError| -> Result<Exit, Failure> {
         if !error.is_tampering() {

@@ -20,7 +20,7 @@ fn an_empty_folder_gets_a_policy_that_checks_clean() -> Result<()> {
     let env = empty()?;
     let outcome = alone(&env, &["init"])?.ended(0)?;
     insta::assert_snapshot!(outcome.stdout, @"ok  wrote remit.yaml for default");
-    insta::assert_snapshot!(outcome.stderr, @"remit: read it, then `remit check` and `remit run -- sh`");
+    insta::assert_snapshot!(outcome.stderr, @"remit: read it and commit it, then `remit check` and `remit run -- sh`");
     insta::assert_snapshot!(written(&env)?, @r#"
     # What each coding agent may do here. People edit this file; agents cannot.
     # `remit check` reads it, `remit explain AGENT VERB PATH` says what it means.
@@ -105,7 +105,7 @@ fn a_rust_repository_with_secrets_and_an_agent_program() -> Result<()> {
     env.install("claude", &program)?;
     let outcome = alone(&env, &["init"])?.ended(0)?;
     insta::assert_snapshot!(outcome.stdout, @"ok  wrote remit.yaml for claude, default");
-    insta::assert_snapshot!(outcome.stderr, @"remit: read it, then `remit check` and `remit run claude`");
+    insta::assert_snapshot!(outcome.stderr, @"remit: read it and commit it, then `remit check` and `remit run claude`");
     let text = written(&env)?;
     let rules: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("global_rules")).collect();
     insta::assert_snapshot!(rules.join("\n"), @r#"

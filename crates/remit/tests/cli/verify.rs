@@ -33,6 +33,15 @@ fn a_ledger_without_records_and_one_with() -> Result<()> {
 }
 
 #[test]
+fn a_broken_policy_hides_neither_the_ledger_nor_its_refusals() -> Result<()> {
+    let (env, _) = recorded()?;
+    env.write(env.project().join("remit.yaml"), "version: \"1.0\"\nagents: [\n")?;
+    assert!(remit(&env, &["verify"])?.ended(0)?.stdout.contains("6 records"));
+    assert!(remit(&env, &["log", "--effect", "deny"])?.ended(0)?.stdout.contains("docs/b.md"));
+    Ok(())
+}
+
+#[test]
 fn for_programs() -> Result<()> {
     let (env, segment) = recorded()?;
     let outcome = remit(&env, &["verify", "--json"])?.ended(0)?;

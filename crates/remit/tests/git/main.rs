@@ -37,6 +37,16 @@ fn an_ordinary_repository_is_worked_in_with_the_persons_name() -> Result<()> {
 }
 
 #[test]
+fn a_branch_of_a_remote_one_is_checked_out_without_an_upstream() -> Result<()> {
+    let env = env()?;
+    env.run(env.command("git")?.args(["update-ref", "refs/remotes/origin/main", "HEAD"]))?.ended(0)?;
+    env.run(env.command("git")?.args(["remote", "add", "origin", "/nowhere"]))?.ended(0)?;
+    let script = "git checkout -q -b new origin/main; git branch --show-current";
+    assert_eq!(sh(&env, &env.project(), "default", script)?.ended(0)?.stdout, "new\n");
+    Ok(())
+}
+
+#[test]
 fn a_linked_worktree_is_worked_in_and_the_shared_settings_stay_closed() -> Result<()> {
     let env = env()?;
     let tree = env.repo()?.worktree("side")?;
