@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -117,7 +117,11 @@ impl Listings<'_> {
         }
         let bytes = postcard::to_stdvec(&File { boot, folders }).map_err(io::Error::other)?;
         let temporary = PathBuf::from(format!("{}.{}", file.display(), std::process::id()));
-        let written = fs::File::create_new(&temporary)
+        let written = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&temporary)
             .and_then(|mut to| to.write_all(&bytes))
             .and_then(|()| fs::rename(&temporary, file));
         written.inspect_err(|_| drop(fs::remove_file(&temporary)))

@@ -41,7 +41,13 @@ impl Socket {
         let mut tries = 0;
         let listener = loop {
             match listen(folder, &path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => tries += 1,
+                // The folder went away meanwhile; making it may have found it, and then not.
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists)
+                        && tries < TRIES =>
+                {
+                    tries += 1;
+                }
                 bound => break bound?,
             }
         };

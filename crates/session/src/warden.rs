@@ -111,6 +111,10 @@ impl Warden {
         });
         let Some(of) = of else { return true };
         let mut mine = held(&self.provisional);
+        // What it made has one name; another file that took the place by a second name is somebody's.
+        if operation.verb != Verb::Delete && operation.links > 1 {
+            return false;
+        }
         match operation.verb {
             Verb::Create => {
                 // Only a plain file can become what the rule grants.
