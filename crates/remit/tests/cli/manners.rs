@@ -197,3 +197,11 @@ fn doctor_tells_programs_the_same_keys_everywhere() -> Result<()> {
     assert_eq!(names, ["kernel", "landlock", "namespaces", "gate", "network", "state", "claude"]);
     Ok(())
 }
+
+#[test]
+fn a_program_in_an_agents_place_is_told_where_it_belongs() -> Result<()> {
+    let env = workspace()?;
+    let outcome = remit(&env, &["run", "ls"])?.ended(125)?;
+    assert!(outcome.stderr.contains("hint: `remit run -- ls`"), "{}", outcome.stderr);
+    Ok(())
+}
