@@ -23,6 +23,8 @@ enum Outcome {
     Missed,
     /// And why.
     Unmeasured(String),
+    /// A session may not do it, and why.
+    Refused(&'static str),
 }
 
 impl Outcome {
@@ -31,6 +33,7 @@ impl Outcome {
             Self::Met => "met",
             Self::Missed => "missed",
             Self::Unmeasured(_) => "not measured",
+            Self::Refused(_) => "refused",
         }
     }
 }
@@ -70,6 +73,18 @@ impl Table {
     pub(crate) fn missing(&mut self, group: &'static str, name: impl Into<String>, bar: &str, why: &str) {
         let outcome = Outcome::Unmeasured(why.to_owned());
         let (name, bar) = (name.into(), bar.to_owned());
+        self.rows.push(Row { group, name, ours: None, peer: None, ratio: None, bar, outcome });
+    }
+
+    /// What a session was refused when it was to be measured, and why it is.
+    pub(crate) fn refused(
+        &mut self,
+        group: &'static str,
+        name: impl Into<String>,
+        bar: &str,
+        why: &'static str,
+    ) {
+        let (name, bar, outcome) = (name.into(), bar.to_owned(), Outcome::Refused(why));
         self.rows.push(Row { group, name, ours: None, peer: None, ratio: None, bar, outcome });
     }
 
@@ -125,8 +140,9 @@ impl Table {
             text.push_str(&format!("note: {remark}\n"));
         }
         let count = |wanted: &str| self.rows.iter().filter(|row| row.outcome.word() == wanted).count();
-        let (met, missed, none) = (count("met"), count("missed"), count("not measured"));
-        text.push_str(&format!("{met} met, {missed} missed, {none} not measured\n"));
+        let (met, missed) = (count("met"), count("missed"));
+        let (none, refused) = (count("not measured"), count("refused"));
+        text.push_str(&format!("{met} met, {missed} missed, {none} not measured, {refused} refused\n"));
         text
     }
 
@@ -145,6 +161,7 @@ fn cells(row: &Row) -> [String; 6] {
     let ratio = row.ratio.map_or_else(dash, |ratio| format!("{ratio:.2}"));
     let outcome = match &row.outcome {
         Outcome::Unmeasured(why) => format!("not measured: {why}"),
+        Outcome::Refused(why) => format!("refused: {why}"),
         outcome => outcome.word().to_owned(),
     };
     let ours = row.ours.map_or_else(dash, |figure| figure.to_string());
@@ -154,8 +171,9 @@ fn cells(row: &Row) -> [String; 6] {
 fn row_json(row: &Row) -> Value {
     let figure = |figure: &Figure| json!({"value": figure.value, "unit": figure.unit.name()});
     let why = match &row.outcome {
-        Outcome::Unmeasured(why) => Some(why),
-        _ => None,
+        Outcome::Unmeasured(why) => Some(why.as_str()),
+        Outcome::Refused(why) => Some(*why),
+        Outcome::Met | Outcome::Missed => None,
     };
     json!({
         "group": row.group,
@@ -181,10 +199,11 @@ mod tests {
         assert!(table.is_complete());
         table.missing("b", "peerless", "≤ 1 ×", "`bwrap` is not installed");
         assert!(!table.is_complete());
+        table.refused("b", "forbidden", "≤ 1 ×", "a session may not");
         let text = table.text();
         assert!(text.contains("a: slow") && text.contains("missed"), "{text}");
         assert!(text.contains("not measured: `bwrap` is not installed"), "{text}");
-        assert!(text.ends_with("0 met, 1 missed, 1 not measured\n"), "{text}");
+        assert!(text.ends_with("0 met, 1 missed, 1 not measured, 1 refused\n"), "{text}");
         assert_eq!(table.json(false)["rows"][0]["outcome"], "missed");
         assert_eq!(table.json(false)["rows"][1]["ours"], Value::Null);
     }

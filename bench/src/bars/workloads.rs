@@ -22,6 +22,8 @@ struct Workload {
     /// What is copied to where it runs, before the time counts.
     copy: Option<std::path::PathBuf>,
     command: Vec<String>,
+    /// Why a session may not do it to work files, if it may not.
+    refused: Option<&'static str>,
 }
 
 const FETCH: &str = "git init --quiet --bare g && git -C g fetch --quiet \"$1\" main && mkdir t && \
@@ -38,6 +40,13 @@ pub(super) fn run(group: &'static str, bench: &Bench, table: &mut Table) -> Resu
             ("scratch", "/tmp/out".into(), scene.plain_scratch().join("out")),
         ] {
             let name = format!("{}, {what}", workload.name);
+            if let Some(why) = workload.refused.filter(|_| what == "work" && ready.is_ok())
+                && let Err(error) = timed(scene.session(scene.own()), &workload, &inside)
+                && format!("{error:#}").contains("Permission denied")
+            {
+                table.refused(group, name, &bar.to_string(), why);
+                continue;
+            }
             let pairs = match &ready {
                 Ok(()) => paired(bench, &scene, &workload, &inside, &outside),
                 Err(error) => Err(anyhow::anyhow!("{error:#}")),
@@ -64,6 +73,7 @@ fn all(materials: &Materials) -> Vec<Workload> {
             rounds: 7,
             copy: Some(materials.at("crate")),
             command: words("cargo build --quiet --offline"),
+            refused: None,
         },
         Workload {
             name: "`npm ci`",
@@ -72,6 +82,7 @@ fn all(materials: &Materials) -> Vec<Workload> {
             rounds: 7,
             copy: Some(materials.at("npm")),
             command: words("npm ci --offline --ignore-scripts --no-audit --no-fund --loglevel=error"),
+            refused: None,
         },
         Workload {
             name: "`git clone`, file://",
@@ -80,6 +91,7 @@ fn all(materials: &Materials) -> Vec<Workload> {
             rounds: 9,
             copy: None,
             command: with("git clone --quiet", format!("file://{}", source("repository"))),
+            refused: Some("a session may not make a repository there; the next line moves the same data"),
         },
         Workload {
             // The same data and files without a `.git` of its own, which a policy may refuse to make.
@@ -95,6 +107,7 @@ fn all(materials: &Materials) -> Vec<Workload> {
                 "sh".into(),
                 format!("file://{}", source("repository")),
             ],
+            refused: None,
         },
         Workload {
             name: "`cp -a`, 5,000 files",
@@ -103,6 +116,7 @@ fn all(materials: &Materials) -> Vec<Workload> {
             rounds: 9,
             copy: None,
             command: [with("cp -a", source("tree")), vec!["copy".into()]].concat(),
+            refused: None,
         },
         Workload {
             name: "`tar x`, 5,000 files",
@@ -111,6 +125,7 @@ fn all(materials: &Materials) -> Vec<Workload> {
             rounds: 9,
             copy: None,
             command: with("tar xf", source("tree.tar")),
+            refused: None,
         },
     ]
 }
