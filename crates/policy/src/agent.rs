@@ -164,6 +164,24 @@ impl AgentPolicy {
         people.filter_map(|point| point.pattern.literal()).any(|named| path.covers(named))
     }
 
+    /// Whether any rule can say something else of a path below than of the folder itself.
+    pub(crate) fn speaks_below(&self, folder: &AbsPath) -> bool {
+        self.points.iter().any(|point| match point.pattern.literal() {
+            Some(path) => path != folder && folder.covers(path),
+            None => related(point.pattern.literal_prefix(), folder),
+        })
+    }
+
+    /// Whether a person's rule names a path, or one below it, or may grant something there by wildcard: a view may
+    /// have a mount there.
+    pub fn may_stand_apart(&self, path: &AbsPath) -> bool {
+        let people = self.points.iter().filter(|point| point.scope != Scope::Base);
+        people.into_iter().any(|point| match point.pattern.literal() {
+            Some(named) => path.covers(named),
+            None => !point.access.is_none() && related(point.pattern.literal_prefix(), path),
+        })
+    }
+
     /// Whether access ends or narrows at some path below.
     pub fn narrows_below(&self, path: &AbsPath) -> bool {
         self.on_the_way(path).is_some()
@@ -393,6 +411,11 @@ fn hooks(git: &AbsPath, world: &World) -> Vec<AbsPath> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// Whether one lies in the other.
+fn related(one: &AbsPath, other: &AbsPath) -> bool {
+    one.covers(other) || other.covers(one)
 }
 
 fn denied(layer: Layer, rule: Option<&Arc<Rule>>, why: Why) -> Reason {

@@ -12,15 +12,22 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
-    /// What stands against it whatever rules say, if something does: it lies outside the session's tree, say, or is
-    /// another session's.
-    pub against: Option<Arc<str>>,
+    /// What stands against it whatever the rules for its own paths say, if something does: it lies outside the
+    /// session's tree, say, or is another session's.
+    pub against: Option<Reason>,
 }
 
 impl Facts {
     /// This stands against it.
     pub fn against(why: impl Into<Arc<str>>) -> Self {
-        Self { against: Some(why.into()) }
+        let why = Why::Unjudged(why.into());
+        Self { against: Some(Reason { layer: Layer::Protected, effect: Effect::Deny, rule: None, why }) }
+    }
+
+    /// The whole of a folder would go, or come, and for this path below it that is refused by a reason of its own.
+    pub fn below(path: &AbsPath, reason: &Reason) -> Self {
+        let why = Why::Unjudged(format!("{path} would go with it: {reason}").into());
+        Self { against: Some(Reason { effect: Effect::Deny, why, ..reason.clone() }) }
     }
 }
 
@@ -29,15 +36,12 @@ impl Facts {
 /// are not held yet: they are allowed, and the reason says so.
 pub fn decide(policy: &Policy, facts: &Facts, action: &Action) -> Decision {
     let mut reasons = Vec::with_capacity(2);
-    let against = |why: &Arc<str>| {
-        let why = Why::Unjudged(Arc::clone(why));
-        Reason { layer: Layer::Protected, effect: Effect::Deny, rule: None, why }
-    };
     reasons.extend(match &facts.against {
-        Some(why) => Some(against(why)),
+        Some(reason) => Some(reason.clone()),
         None => policy.protected.judge(action.verb, &action.object),
     });
     reasons.push(by_rules(policy, action));
+    reasons.sort_by_key(|reason| reason.layer);
     let effect = reasons.iter().map(|reason| reason.effect).max().unwrap_or(Effect::Deny);
     Decision { effect, reasons, digest: policy.digest(), epoch: policy.epoch() }
 }

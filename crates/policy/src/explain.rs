@@ -121,7 +121,7 @@ pub fn explain(policy: &Policy, facts: &Facts, action: &Action) -> Explanation {
     let paths = agent.map_or_else(Vec::new, |agent| {
         ends.iter().map(|path| path_rules(agent, path, action.verb, &decision)).collect()
     });
-    let remedy = remedy(action, &decision, &paths);
+    let remedy = remedy(action, facts, &decision, &paths);
     Explanation { decision, layers, paths, remedy }
 }
 
@@ -173,7 +173,7 @@ fn capped(agent: &AgentPolicy, hits: &[Hit], access: Access, need: Access) -> Fa
     }
 }
 
-fn remedy(action: &Action, decision: &Decision, paths: &[PathRules]) -> Option<Remedy> {
+fn remedy(action: &Action, facts: &Facts, decision: &Decision, paths: &[PathRules]) -> Option<Remedy> {
     if decision.effect == Effect::Allow {
         return None;
     }
@@ -185,6 +185,9 @@ fn remedy(action: &Action, decision: &Decision, paths: &[PathRules]) -> Option<R
             list: "agents".to_owned(),
             lines: vec![format!("{}: {{permissions: []}}", action.actor.agent)],
         },
+        Why::Unjudged(_) if let Some(rule) = stands_against(facts, reason) => {
+            Remedy::Change(Arc::clone(rule))
+        }
         // Who would have to be asked cannot be yet: a rule is the way.
         Why::Unjudged(why) if reason.effect == Effect::Deny => Remedy::Nothing(why.to_string()),
         Why::None | Why::NotGranted | Why::Ceiling
@@ -200,6 +203,12 @@ fn remedy(action: &Action, decision: &Decision, paths: &[PathRules]) -> Option<R
             lines: paths.iter().filter(|end| !end.access.has(need)).map(|end| line(end, need)).collect(),
         },
     })
+}
+
+/// A person's rule for something else by which the facts decided.
+fn stands_against<'a>(facts: &Facts, reason: &'a Reason) -> Option<&'a Arc<Rule>> {
+    let rule = reason.rule.as_ref().filter(|rule| rule.place.is_some())?;
+    (facts.against.as_ref() == Some(reason)).then_some(rule)
 }
 
 /// The YAML of a rule that grants what is missing beside what there is.

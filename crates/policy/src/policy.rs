@@ -74,6 +74,13 @@ impl Policy {
             || self.agents.values().any(|agent| agent.names_below(folder))
     }
 
+    /// Whether an agent may be refused below a folder what it may do to the folder itself; cheap, and yes where it is
+    /// not known.
+    pub fn speaks_below(&self, agent: &str, folder: &AbsPath) -> bool {
+        self.protected.speaks_below(folder)
+            || self.agent(agent).is_none_or(|agent| agent.speaks_below(folder))
+    }
+
     /// What the document says, for settings that are not judgements: base, intents, sandbox, audit, CLIs.
     pub fn source(&self) -> &PolicySource {
         &self.source

@@ -180,6 +180,17 @@ impl Protected {
         known.or_else(|| removed.then(|| workspace().or_else(sealed)).flatten())
     }
 
+    /// Whether something protected may lie below a folder.
+    pub(crate) fn speaks_below(&self, folder: &AbsPath) -> bool {
+        let folder = folder.as_bytes();
+        let within = |path: &AbsPath| below(folder, path.as_bytes()).is_some();
+        let around = |path: &AbsPath| below(path.as_bytes(), folder).is_some();
+        let named =
+            !self.private.iter().any(around) || self.shared.iter().any(|part| within(part) || around(part));
+        let single = self.paths.iter().map(|(path, _)| path).chain(&self.git_dirs).chain(&self.sealed);
+        named || single.into_iter().any(|path| within(path) || around(path))
+    }
+
     /// What each component, taken as the first one of a row, leads to.
     fn by_name<'a>(&'a self, path: &'a AbsPath) -> impl Iterator<Item = Found<'a>> {
         let bytes = path.as_bytes();

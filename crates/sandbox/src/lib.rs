@@ -27,6 +27,7 @@ pub mod pty;
 mod raw;
 mod relay;
 pub mod signals;
+pub mod subtree;
 mod sys;
 pub mod view;
 

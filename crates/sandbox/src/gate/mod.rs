@@ -5,7 +5,7 @@
 //! `plan` and the families (`open`, `names`, `attributes`, `bind`, `processes`, `watch`) say what is asked and do it,
 //! `waiting` does what
 //! must wait for another process, `resolve` and `proc_walk` find the place, `mounts` says whether it is the
-//! session's, `caller` reads what belongs to the caller, `subtree` looks below a moving folder.
+//! session's, `caller` reads what belongs to the caller.
 
 mod attributes;
 mod bind;
@@ -22,7 +22,6 @@ mod proc_walk;
 mod processes;
 mod resolve;
 mod serve;
-mod subtree;
 mod table;
 mod waiting;
 mod watch;

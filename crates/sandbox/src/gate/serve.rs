@@ -5,12 +5,11 @@ use super::mounts::Mounts;
 use super::open::How;
 use super::place::{AT_ITSELF, Object};
 use super::plan::{Deed, Plan, Planned, Reply, plan};
-use super::subtree;
 use super::table::{self, Call, Family};
 use super::waiting::{self, Patient};
-use crate::Authority;
 use crate::sys::{self, Notice};
-use remit_core::AbsPath;
+use crate::{Authority, subtree};
+use remit_core::{AbsPath, Verb};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statat, statx};
 use rustix::io::Errno;
@@ -177,7 +176,11 @@ impl Gate {
 
     fn first_fixed(&self, folder: &Object, to: &AbsPath) -> Option<AbsPath> {
         match folder.reopen(self, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()) {
-            Ok(listed) => subtree::first_fixed(&*self.authority, listed, &folder.path, to, subtree::MOST),
+            Ok(listed) => {
+                let may = |path: &AbsPath| self.authority.may(Verb::Rename, path);
+                let ends = (&folder.path, Some(to));
+                subtree::first_fixed(&may, listed, ends, subtree::MOST).map(|fixed| fixed.path().clone())
+            }
             Err(_) => Some(folder.path.clone()),
         }
     }

@@ -1,5 +1,6 @@
 //! The plan of a session's view and floor, as values.
 
+use super::planner::own;
 use remit_core::{AbsPath, Rule};
 use std::fmt;
 use std::sync::Arc;
@@ -118,5 +119,22 @@ impl Plan {
     /// The mount through which `path` is seen, if any: the innermost one at or above it.
     pub fn shown_by(&self, path: &AbsPath) -> Option<&Bind> {
         self.binds.iter().rev().filter(|b| b.target.covers(path)).max_by_key(|b| b.target.as_bytes().len())
+    }
+
+    /// Whether no name at `path` can be made, changed or removed, by whomever in the session: the folder only leads to
+    /// what is shown, or its mount is read-only. What the kernel and the view put into folders of their own is not
+    /// meant.
+    pub fn fixes(&self, path: &AbsPath) -> bool {
+        let Some(folder) = path.parent() else { return true };
+        match self.shown_by(&folder) {
+            Some(bind) => bind.read_only,
+            None => !own(path),
+        }
+    }
+
+    /// What stands at `path` or below it and cannot be removed while the session runs, since it is mounted or covered.
+    pub fn mounted_within<'a>(&'a self, path: &'a AbsPath) -> impl Iterator<Item = &'a AbsPath> {
+        let targets = self.binds.iter().map(|bind| &bind.target);
+        targets.chain(&self.masks).chain(&self.file_masks).filter(|target| path.covers(target))
     }
 }

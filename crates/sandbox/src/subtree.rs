@@ -1,78 +1,104 @@
-//! A folder that moves takes all below it along, so each entry below is judged as if it moved by itself. Else a
-//! rule for a path could be walked round by renaming a folder above it, twice.
+//! What lies below a folder that goes: one that moves takes all below it along, and one that is removed goes with
+//! it. So each entry below is judged as if it went by itself. Else a rule for a path could be walked round by
+//! renaming a folder above it, twice; and what would be refused in the middle, half done, is known at the start.
 
-use super::place::join;
-use crate::{Authority, placeholders};
-use remit_core::{AbsPath, Verb};
+use crate::placeholders;
+use remit_core::AbsPath;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, statat};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// How many entries are looked at; a folder with more below it does not move.
-pub(super) const MOST: usize = 200_000;
+/// How many entries are looked at; a folder with more below it does not go.
+pub const MOST: usize = 200_000;
 
-const LISTED: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// How a folder is opened to be looked through.
+pub const LISTED: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A folder that is still to be listed.
 struct Pending {
     parent: Arc<OwnedFd>,
     name: Vec<u8>,
     old: AbsPath,
-    new: AbsPath,
+    new: Option<AbsPath>,
 }
 
-/// The first entry found below the folder `listed`, whose path is `old`, that may not move to its place below
-/// `new`: by its present or its coming path. A folder that cannot be looked into is such an entry, and so are a placeholder
-/// and the one after the first `most`.
-pub(super) fn first_fixed(
-    authority: &dyn Authority,
+/// Why an entry keeps a folder where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It was judged, by its present or its coming path.
+    Judged(AbsPath),
+    /// It cannot be looked into.
+    Closed(AbsPath),
+    /// It stands in for what some session may not see.
+    Placeholder(AbsPath),
+    /// It is one too many.
+    TooMany(AbsPath),
+}
+
+impl Obstacle {
+    /// The entry.
+    pub fn path(&self) -> &AbsPath {
+        match self {
+            Obstacle::Judged(path)
+            | Obstacle::Closed(path)
+            | Obstacle::Placeholder(path)
+            | Obstacle::TooMany(path) => path,
+        }
+    }
+}
+
+/// The first entry found below the folder `listed`, whose path is `old`, that may not go: by its present path or, if
+/// the folder moves to `new`, by its coming one. `may` is asked for each; `most` is how many are looked at.
+pub fn first_fixed(
+    may: &dyn Fn(&AbsPath) -> bool,
     listed: OwnedFd,
-    old: &AbsPath,
-    new: &AbsPath,
+    (old, new): (&AbsPath, Option<&AbsPath>),
     most: usize,
-) -> Option<AbsPath> {
-    let mut walk = Walk { authority, left: most, pending: Vec::new() };
+) -> Option<Obstacle> {
+    let mut walk = Walk { may, left: most, pending: Vec::new() };
     let mut found = walk.list(listed, old, new);
     while found.is_none()
         && let Some(next) = walk.pending.pop()
     {
         found = match openat(&*next.parent, next.name.as_slice(), LISTED, Mode::empty()) {
-            Ok(fd) if is_free(&fd) => walk.list(fd, &next.old, &next.new),
-            Ok(_) | Err(_) => Some(next.old),
+            Ok(fd) if is_free(&fd) => walk.list(fd, &next.old, next.new.as_ref()),
+            Ok(_) => Some(Obstacle::Placeholder(next.old)),
+            Err(_) => Some(Obstacle::Closed(next.old)),
         };
     }
     found
 }
 
 struct Walk<'a> {
-    authority: &'a dyn Authority,
+    may: &'a dyn Fn(&AbsPath) -> bool,
     left: usize,
     pending: Vec<Pending>,
 }
 
 impl Walk<'_> {
     /// Judges the entries of one folder, and notes the folders among them.
-    fn list(&mut self, fd: OwnedFd, old: &AbsPath, new: &AbsPath) -> Option<AbsPath> {
+    fn list(&mut self, fd: OwnedFd, old: &AbsPath, new: Option<&AbsPath>) -> Option<Obstacle> {
         let parent = Arc::new(fd);
         let mut buffer = [MaybeUninit::uninit(); 16 << 10];
         let mut entries = RawDir::new(&*parent, &mut buffer);
         while let Some(entry) = entries.next() {
-            let Ok(entry) = entry else { return Some(old.clone()) };
+            let Ok(entry) = entry else { return Some(Obstacle::Closed(old.clone())) };
             let name = entry.file_name().to_bytes();
             if name == b"." || name == b".." {
                 continue;
             }
-            let (Ok(before), Ok(after)) = (join(old, name), join(new, name)) else {
-                return Some(old.clone());
+            let (Ok(before), Ok(after)) = (old.join(name), new.map(|new| new.join(name)).transpose()) else {
+                return Some(Obstacle::Closed(old.clone()));
             };
-            let Some(left) = self.left.checked_sub(1) else { return Some(before) };
+            let Some(left) = self.left.checked_sub(1) else { return Some(Obstacle::TooMany(before)) };
             self.left = left;
-            if !self.authority.may(Verb::Rename, &before) {
-                return Some(before);
+            if !(self.may)(&before) {
+                return Some(Obstacle::Judged(before));
             }
-            if !self.authority.may(Verb::Rename, &after) {
-                return Some(after);
+            if let Some(after) = after.as_ref().filter(|after| !(self.may)(after)) {
+                return Some(Obstacle::Judged(after.clone()));
             }
             if is_folder(&parent, entry.file_type(), name) {
                 let (parent, name) = (Arc::clone(&parent), name.to_vec());
@@ -83,8 +109,8 @@ impl Walk<'_> {
     }
 }
 
-/// Whether no other session's cover can stand on a folder.
-fn is_free(folder: &OwnedFd) -> bool {
+/// Whether no session's cover can stand on a folder.
+pub fn is_free(folder: &OwnedFd) -> bool {
     fstat(folder).is_ok_and(|stat| !placeholders::is_marked(stat.st_mode))
 }
 
@@ -103,22 +129,6 @@ fn is_folder(parent: &OwnedFd, listed: FileType, name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Operation, Ruling};
-
-    /// Lets all move but what has this name.
-    struct AllBut(&'static str);
-
-    impl Authority for AllBut {
-        fn judge(&self, _operation: &Operation<'_>) -> Ruling {
-            Ruling::Deny
-        }
-        fn may(&self, _verb: Verb, path: &AbsPath) -> bool {
-            path != &AbsPath::new(self.0).unwrap()
-        }
-        fn control(&self, _message: &[u8]) -> Vec<u8> {
-            Vec::new()
-        }
-    }
 
     fn walk(fixed: &'static str, most: usize) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
@@ -127,7 +137,10 @@ mod tests {
         std::os::unix::fs::symlink("/", folder.path().join("link")).unwrap();
         let listed = openat(rustix::fs::CWD, folder.path(), LISTED, Mode::empty()).unwrap();
         let path = |path| AbsPath::new(path).unwrap();
-        first_fixed(&AllBut(fixed), listed, &path("/old"), &path("/new"), most).map(|found| found.to_string())
+        // All goes but what has this name.
+        let may = |path: &AbsPath| path != &AbsPath::new(fixed).unwrap();
+        let found = first_fixed(&may, listed, (&path("/old"), Some(&path("/new"))), most)?;
+        Some(found.path().to_string())
     }
 
     #[test]
@@ -147,11 +160,11 @@ mod tests {
         let found = || {
             let listed = openat(rustix::fs::CWD, folder.path(), LISTED, Mode::empty()).unwrap();
             let path = |path| AbsPath::new(path).unwrap();
-            first_fixed(&AllBut("/x"), listed, &path("/old"), &path("/new"), MOST).map(|p| p.to_string())
+            first_fixed(&|_| true, listed, (&path("/old"), None), MOST)
         };
         assert_eq!(found(), None);
         std::fs::set_permissions(&placeholder, std::fs::Permissions::from_mode(0o1700)).unwrap();
-        assert_eq!(found(), Some("/old/a/b".into()));
+        assert_eq!(found(), Some(Obstacle::Placeholder(AbsPath::new("/old/a/b").unwrap())));
     }
 
     #[test]
