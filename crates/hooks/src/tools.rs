@@ -172,6 +172,7 @@ impl<'a> Efforts<'a> {
             // A folder that is there already: nothing is made.
             (Doing::Make, _) if there.kind == Kind::Folder => Ok(()),
             (Doing::Make, _) => self.add(Verb::Create, asked, there.path, None),
+            (Doing::Link, _) => self.add(Verb::Rename, asked, there.path, None),
             (Doing::Put, _) => self.add(write_or_create(there.kind.is_there()), asked, there.path, None),
             // Nothing changes or goes where nothing is, unless this very command puts it there.
             (Doing::Change | Doing::Remove, _)

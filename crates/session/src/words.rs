@@ -1,7 +1,7 @@
 //! What an agent is told of a refusal: what was refused, by which layer and rule, and what it may do instead.
 //! It never suggests a destructive step.
 
-use remit_core::{Action, Decision, Layer, Object, Reason, Why};
+use remit_core::{Action, Decision, Layer, Object, Reason, Verb, Why};
 
 /// One paragraph for the agent that was refused.
 pub fn refusal(action: &Action, decision: &Decision) -> String {
@@ -32,9 +32,11 @@ fn instead(action: &Action, reason: &Reason) -> String {
             "Do this part within the paths that {agent} may use (`remit explain {agent} {} {}` tells which rules \
              speak here), or say what you need and let a person add a rule to remit.yaml.",
             action.verb,
-            word(&match &action.object {
-                Object::Move { from, to } => format!("{from}:{to}"),
-                object => object.to_string(),
+            word(&match (action.verb, &action.object) {
+                (_, Object::Move { from, to }) => format!("{from}:{to}"),
+                // A symbolic link, which is a second name at one end only.
+                (Verb::Rename, Object::Path(path)) => format!("{path}:{path}"),
+                (_, object) => object.to_string(),
             })
         ),
         _ => "Say what you need and let a person decide.".to_owned(),
@@ -53,7 +55,7 @@ pub fn word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use remit_core::{AbsPath, Actor, AgentName, Assurance, Digest, Effect, Place, Rule, Verb};
+    use remit_core::{AbsPath, Actor, AgentName, Assurance, Digest, Effect, Place, Rule};
     use std::sync::Arc;
 
     #[test]
@@ -92,6 +94,7 @@ mod tests {
                 Object::Move { from: path("/w/a"), to: path("/w/b") },
                 "`remit explain fe rename /w/a:/w/b`",
             ),
+            (Verb::Rename, Object::Path(path("/w/link")), "`remit explain fe rename /w/link:/w/link`"),
         ] {
             let agent = AgentName::new("fe").unwrap();
             let actor = Actor { agent, session: None, assurance: Assurance::Kernel };

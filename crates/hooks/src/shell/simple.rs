@@ -179,7 +179,7 @@ impl Parser<'_, '_> {
     /// Whether a deed makes a folder, or what it lies in, or something in it.
     fn makes(&self, deed: &Deed, folder: &AbsPath) -> bool {
         let near = |path: &[u8]| lexical(path).is_some_and(|at| at.covers(folder) || folder.covers(&at));
-        if !matches!(deed.doing, Doing::Make | Doing::Put | Doing::Move) {
+        if !matches!(deed.doing, Doing::Make | Doing::Link | Doing::Put | Doing::Move) {
             return false;
         }
         let name = match &deed.landing {

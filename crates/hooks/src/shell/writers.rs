@@ -7,8 +7,10 @@ use super::word::Word;
 pub enum Doing {
     /// Opened for writing, made if it is not there; a link is followed.
     Put,
-    /// A new name: folder or link.
+    /// A new folder.
     Make,
+    /// A symbolic link: a second name, whatever it leads to.
+    Link,
     /// Content, mode or owner of what exists; a link is followed.
     Change,
     /// A name goes.
@@ -242,7 +244,7 @@ fn link(args: &Args<'_>, find: Find<'_>) -> Vec<Deed> {
     deeds.retain(|deed| deed.doing != Doing::Remove);
     if args.has(b's') {
         for deed in &mut deeds {
-            deed.doing = Doing::Make;
+            deed.doing = Doing::Link;
             deed.from = None;
         }
     }

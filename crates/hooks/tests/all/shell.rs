@@ -60,6 +60,7 @@ fn seen_on(text: &str, held: bool) -> Vec<String> {
                 Doing::Change => "change",
                 Doing::Remove => "remove",
                 Doing::Move => "move",
+                Doing::Link => "link",
             };
             let inside = match deed.landing {
                 Landing::Exact => String::new(),
@@ -169,7 +170,7 @@ fn programs_that_change_files() {
         ("cp -T a b; cp a b/", &["put /w/b", "put /w/b/ in/a"]),
         ("mv x/a b", &["move /w/b maybe/a from /w/x/a"]),
         ("ln a b", &["move /w/b maybe/a from /w/a"]),
-        ("ln -s a b; ln -sf /x/a", &["make /w/b maybe/a", "make /w/. in/a"]),
+        ("ln -s a b; ln -sf /x/a", &["link /w/b maybe/a", "link /w/. in/a"]),
         ("ln a $b", &[]),
         ("install -m 644 a b; install -d c", &["put /w/b maybe/a", "make /w/c"]),
         ("dd if=a of=b bs=1", &["put /w/b"]),

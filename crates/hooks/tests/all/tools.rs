@@ -226,7 +226,7 @@ fn commands_become_efforts_by_the_kernels_names() {
     assert_eq!(bash(&t, "cp src/a.rs src/door"), ["create /secrets/a.rs"]);
     assert_eq!(bash(&t, "cp $x src/door; cp $x y"), ["create /shop/y"]);
     assert_eq!(bash(&t, "ln ROOT/secrets/key k"), ["rename /secrets/key -> /shop/k"]);
-    assert_eq!(bash(&t, "ln -s ROOT/secrets/key k"), ["create /shop/k"]);
+    assert_eq!(bash(&t, "ln -s ROOT/secrets/key k"), ["rename /shop/k"]);
     assert_eq!(bash(&t, "mkdir -p src src/new"), ["create /shop/src/new"]);
     assert_eq!(bash(&t, "touch x; touch x"), ["create /shop/x"]);
     assert_eq!(
