@@ -2,12 +2,13 @@
 //! is in the ledger before it is given. The same desk serves the session's socket and a hook outside a session.
 
 use crate::calls::{Control, MOST_PATHS, OpenCall};
+use crate::facts::Sight;
 use crate::recorder::{Recorder, in_call, now, short_name, short_path, shortened};
 use crate::words;
 use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
 use remit_core::{AbsPath, Action, AgentName, CallId, Decision, Effect, Object, Verb};
 use remit_ledger::{Door, Event, Record};
-use remit_policy::{Facts, Policy, decide, explain};
+use remit_policy::{Policy, decide};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +23,7 @@ pub type Tell = Box<dyn Fn(&Control) -> Result<(), String> + Send + Sync>;
 pub struct Desk {
     policy: Arc<Policy>,
     recorder: Recorder,
+    sight: Sight,
     tell: Option<Tell>,
     answered: Mutex<BTreeMap<CallId, Verdict>>,
     /// Whether the call that only tests the hook has been made: it is no deed of the agent's.
@@ -29,9 +31,9 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// For an actor; `tell` leads to the gate, if there is one.
-    pub fn new(policy: Arc<Policy>, recorder: Recorder, tell: Option<Tell>) -> Self {
-        Self { policy, recorder, tell, answered: Mutex::default(), tested: AtomicBool::new(false) }
+    /// For an actor; `sight` tells the facts, `tell` leads to the gate, if there is one.
+    pub fn new(policy: Arc<Policy>, recorder: Recorder, sight: Sight, tell: Option<Tell>) -> Self {
+        Self { policy, recorder, sight, tell, answered: Mutex::default(), tested: AtomicBool::new(false) }
     }
 
     /// The recorder.
@@ -122,7 +124,7 @@ impl Desk {
             return Err(format!("this is a session of `{}`, which is told of no other agent", actor.agent));
         }
         let action = Action { actor: actor.clone(), verb, object: object.clone() };
-        let explanation = explain(&self.policy, &Facts::default(), &action);
+        let explanation = self.sight.explain(&self.policy, &action);
         let explanation = serde_json::to_string(&explanation).map_err(|e| e.to_string())?;
         Ok(Answer::Explained { explanation })
     }
@@ -140,7 +142,8 @@ impl Desk {
                 None => Object::Path(effort.path.clone()),
             };
             let action = Action { actor: self.recorder.actor().clone(), verb: effort.verb, object };
-            let decision = decide(&self.policy, &Facts::default(), &action);
+            let facts = self.sight.facts(&self.policy, &action);
+            let decision = decide(&self.policy, &facts, &action);
             (effort, action, decision)
         });
         let refused = judged.filter(|(_, _, decision)| decision.effect != Effect::Allow);

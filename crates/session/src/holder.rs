@@ -7,6 +7,7 @@
 use crate::calls::Control;
 use crate::choose::Chosen;
 use crate::desk::Desk;
+use crate::facts::Sight;
 use crate::home::{Home, HomeError};
 use crate::ignored::{self, Ignored};
 use crate::lease::{self, Lease};
@@ -180,6 +181,7 @@ impl Parts<'_> {
         let warden =
             Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch(tree, &rules), marks);
         let holder = self.recorder(&policy)?;
+        let sight = Sight::of_session(&plan);
         let spec = self.spec(plan, Arc::new(warden), &socket)?;
         let elsewhere = spec.cwd.as_bytes() == base::HOME.as_bytes();
         // The first record comes before the first deed.
@@ -226,7 +228,7 @@ impl Parts<'_> {
                 complaint => Err(String::from_utf8_lossy(complaint).into_owned()),
             }
         };
-        let desk = Arc::new(Desk::new(policy, holder, Some(Box::new(tell))));
+        let desk = Arc::new(Desk::new(policy, holder, sight, Some(Box::new(tell))));
         socket.serve(Arc::clone(&desk), running.gate()).map_err(RunError::Socket)?;
         let (lease, state, id) = (self.lease, self.state, self.id);
         Ok(Session { id, notes, elsewhere, running, signals, desk, state, lease, _socket: socket })
@@ -359,7 +361,7 @@ impl Parts<'_> {
     }
 }
 
-fn planned(
+pub(crate) fn planned(
     policy: &Policy,
     rules: &AgentPolicy,
     (extras, tracked): (&[Extra], Option<Tracked<'_>>),

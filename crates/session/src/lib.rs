@@ -14,7 +14,7 @@ pub mod calls;
 pub mod choose;
 pub mod desk;
 pub mod environment;
-pub mod hidden;
+pub mod facts;
 pub mod holder;
 pub mod home;
 pub mod ignored;

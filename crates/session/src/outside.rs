@@ -3,6 +3,7 @@
 
 use crate::desk::{Desk, unjudged};
 use crate::environment::Environment;
+use crate::facts::Sight;
 use crate::recorder::{Recorder, now};
 use crate::workspace::{OpenError, Workspace};
 use remit_core::wire::{Answer, Request};
@@ -63,7 +64,7 @@ pub fn answer(
     let actor = Actor { agent, session, assurance: Assurance::Claimed };
     let state = workspace.state()?;
     let recorder = Recorder::new(workspace.ledger(&state)?, actor, &policy);
-    let desk = Desk::new(Arc::new(policy), recorder, None);
+    let desk = Desk::new(Arc::new(policy), recorder, Sight::outside(state.listings()), None);
     let answer = desk.answer(request, None);
     desk.recorder().settle().map_err(OpenError::Ledger)?;
     Ok(answer)

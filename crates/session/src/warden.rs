@@ -33,6 +33,15 @@ pub struct Warden {
     tried: AtomicBool,
 }
 
+/// Why something may not be made, changed or removed where no mount of the view lets it.
+pub const FIXED_VIEW: &str = "nothing can be made or changed at this place of the session's view";
+
+/// Why something may not take a single file's name.
+pub const NOT_PLAIN: &str = "nothing but a plain file may take the name of a file that may be written";
+
+/// Why something may not take a name on the way to what a rule speaks of.
+pub const NO_FOLDER: &str = "a rule speaks of what lies below, so only a folder may take the name";
+
 /// Why a temporary sibling of a file may not be touched by everybody who may write the file.
 pub const FOREIGN_SIBLING: &str = "a temporary sibling may be touched only by the session that made it";
 
@@ -67,13 +76,13 @@ impl Warden {
 
     /// The decision on an operation: on what is asked, and for a folder that moves on what may not move with it.
     fn decide(&self, operation: &Operation<'_>) -> (Action, Decision) {
-        let object = match (operation.below, &operation.to) {
-            (Some(below), _) => Object::Path(below.clone()),
-            (None, Some(to)) => Object::Move { from: operation.path.clone(), to: to.path.clone() },
-            (None, None) => Object::Path(operation.path.clone()),
+        let object = match &operation.to {
+            Some(to) => Object::Move { from: operation.path.clone(), to: to.path.clone() },
+            None => Object::Path(operation.path.clone()),
         };
         let action = self.action(operation.verb, object);
         let facts = match operation.fixed {
+            _ if let Some(below) = operation.below => self.below(operation.verb, below),
             Some(Fixed::Outside) => {
                 Facts::against("it was opened outside the session, and only its name says otherwise")
             }
@@ -91,10 +100,22 @@ impl Warden {
         (action, decision)
     }
 
+    /// What stands against the move of a folder, by an entry below it that may not move.
+    fn below(&self, verb: Verb, entry: &AbsPath) -> Facts {
+        let alone = decide(&self.policy, &Facts::default(), &self.action(verb, Object::Path(entry.clone())));
+        match alone.deciding().filter(|reason| reason.effect != Effect::Allow) {
+            Some(reason) => Facts::below(entry, reason),
+            None => Facts::against(format!(
+                "{entry} would go with it, and cannot be looked into, stands in for what a rule hides, or is one \
+                 too many"
+            )),
+        }
+    }
+
     /// Why it cannot be, although the rules allow it.
     fn stands_against(&self, operation: &Operation<'_>, decision: &Decision) -> Option<&'static str> {
         if operation.fixed == Some(Fixed::View) {
-            return Some("nothing can be made or changed at this place of the session's view");
+            return Some(FIXED_VIEW);
         }
         if !self.sibling_holds(operation, decision) {
             return Some(FOREIGN_SIBLING);
@@ -164,12 +185,11 @@ impl Warden {
             _ => true,
         };
         if !plain {
-            return Some("nothing but a plain file may take the name of a file that may be written");
+            return Some(NOT_PLAIN);
         }
         // What is no folder would keep the folder from being made that a rule speaks of.
         let made = operation.verb == Verb::Create && !operation.is_dir && !operation.exists;
-        (made && agent.narrows_below(operation.path))
-            .then_some("a rule speaks of what lies below, so only a folder may take the name")
+        (made && agent.narrows_below(operation.path)).then_some(NO_FOLDER)
     }
 
     fn is_self_test(&self, operation: &Operation<'_>) -> bool {
@@ -194,8 +214,6 @@ impl Warden {
         let mut record = Record::access(now(), Door::Kernel, action, decision).spelled(operation.asked, to);
         if let Some(below) = operation.below {
             record = record.with("below", below.to_string());
-            record.path = Some(operation.path.to_string());
-            record.to = operation.to.as_ref().map(|t| t.path.to_string());
         }
         record.pid = Some(operation.pid);
         record.syscall = Some(operation.syscall.to_owned());

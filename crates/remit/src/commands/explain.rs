@@ -10,9 +10,9 @@ use remit_core::{
 };
 use remit_hooks::socket::inside;
 use remit_hooks::{Asker, SocketAsker};
-use remit_policy::{Explanation, Facts, Fate, PathRules, Pattern, Policy, Remedy, RuleFate, explain};
+use remit_policy::{Explanation, Fate, PathRules, Remedy, RuleFate};
 use remit_session::environment::Environment;
-use remit_session::warden::FOREIGN_SIBLING;
+use remit_session::facts::Sight;
 use remit_session::workspace::Workspace;
 use serde_json::json;
 use std::ffi::OsStr;
@@ -44,13 +44,8 @@ fn of_policy(args: &ExplainArgs, environment: &Environment) -> Result<(Action, E
         return Err(no_agent(&args.agent, policy.agents().map(|(name, _)| name)));
     }
     let action = action(args, environment)?;
-    let mut explanation = explain(&policy, &Facts::default(), &action);
-    if explanation.decision.effect != Effect::Deny
-        && let Some(why) = stands_against(&policy, &action, &explanation)
-    {
-        explanation = explain(&policy, &Facts::against(why), &action);
-        explanation.remedy = Some(in_particular(&action));
-    }
+    let sight = Sight::outside(workspace.state_place()?.listings());
+    let explanation = sight.explain(&policy, &action);
     // It answers all the same: who mends a policy asks it what it says.
     if let Some(failed) = remit_config::run_tests(&policy).first() {
         report::talk(&format!(
@@ -111,14 +106,16 @@ fn object(verb: Verb, text: &OsStr, environment: &Environment) -> Result<Object,
         Verb::Rename => {
             let wrong = format!("`{shown}` is one path: rename takes two, such as `{shown}:{shown}.old`");
             let (from, to) = split(&wrong)?;
-            Ok(Object::Move { from: resolve(from, environment)?, to: resolve(to, environment)? })
+            let resolve = |path| resolve(path, environment, false);
+            Ok(Object::Move { from: resolve(from)?, to: resolve(to)? })
         }
-        _ => Ok(Object::Path(resolve(bytes, environment)?)),
+        _ => Ok(Object::Path(resolve(bytes, environment, verb != Verb::Delete)?)),
     }
 }
 
-/// The path as the kernel would name it, from this folder.
-fn resolve(text: &[u8], environment: &Environment) -> Result<AbsPath, Failure> {
+/// The path as the kernel would name it, from this folder. A link in the last place is followed if `follow`: it goes
+/// or moves itself.
+fn resolve(text: &[u8], environment: &Environment, follow: bool) -> Result<AbsPath, Failure> {
     use remit_hooks::Resolver;
     let home = environment.home().and_then(|h| AbsPath::try_from(h.as_path()).ok());
     let asked = environment.cwd.join(OsStr::from_bytes(text));
@@ -127,64 +124,7 @@ fn resolve(text: &[u8], environment: &Environment) -> Result<AbsPath, Failure> {
         let shown = remit_core::path::escape(text);
         Failure::new(Exit::Usage, format!("`{shown}` cannot be resolved: {e}"))
     };
-    files.resolve(asked.as_os_str().as_bytes(), true).map(|r| r.path).map_err(|e| wrong(&e))
-}
-
-/// What the kernel would refuse in a session although the rules allow it.
-fn stands_against(policy: &Policy, action: &Action, explanation: &Explanation) -> Option<String> {
-    if let Some(folder) = absent_behind(policy, action) {
-        return Some(format!(
-            "in a session `{folder}` is its own, and this file of the machine is not in it"
-        ));
-    }
-    foreign_sibling(action, explanation).then(|| FOREIGN_SIBLING.to_owned())
-}
-
-/// The private folder behind which the thing is there outside and not inside; making it anew is another matter.
-fn absent_behind(policy: &Policy, action: &Action) -> Option<AbsPath> {
-    let path = match &action.object {
-        _ if action.verb == Verb::Create => return None,
-        Object::Path(path) | Object::Move { from: path, .. } => path,
-        Object::Host { .. } => return None,
-    };
-    let folder = remit_session::hidden::hidden_by(policy, action.actor.agent.as_str(), path)?;
-    let there = std::fs::symlink_metadata(path.as_path()).is_ok();
-    (there && folder != *path).then_some(folder)
-}
-
-/// Whether the answer counts on a temporary sibling of a file that is there before the session.
-fn foreign_sibling(action: &Action, explanation: &Explanation) -> bool {
-    let paths = match &action.object {
-        Object::Path(path) => vec![path],
-        Object::Move { from, to } => vec![from, to],
-        Object::Host { .. } => Vec::new(),
-    };
-    let of = explanation.decision.reasons.iter().find_map(|reason| match &reason.why {
-        Why::Sibling(of) => Some(of),
-        _ => None,
-    });
-    let there = |path: &&AbsPath| std::fs::symlink_metadata(path.as_path()).is_ok();
-    !remit_hooks::socket::inside()
-        && explanation.decision.effect == Effect::Allow
-        && of.is_some_and(|of| paths.into_iter().filter(|path| *path != of).any(|path| there(&path)))
-}
-
-/// A rule that names what is there.
-fn in_particular(action: &Action) -> Remedy {
-    let access = match action.verb {
-        Verb::Read => "read",
-        Verb::Execute => "execute",
-        _ => "read-write",
-    };
-    let path = match &action.object {
-        Object::Path(path) | Object::Move { from: path, .. } => Pattern::of(path).to_string(),
-        Object::Host { host, .. } => host.clone(),
-    };
-    let pattern = path.replace('\\', "\\\\").replace('"', "\\\"");
-    Remedy::Add {
-        list: format!("agents.{}.permissions", action.actor.agent),
-        lines: vec![format!("- {{path: \"{pattern}\", access: {access}}}")],
-    }
+    files.resolve(asked.as_os_str().as_bytes(), follow).map(|r| r.path).map_err(|e| wrong(&e))
 }
 
 fn as_text(action: &Action, explanation: &Explanation) -> String {

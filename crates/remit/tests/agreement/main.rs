@@ -3,6 +3,8 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the tests look at files")]
 
+mod deeds;
+
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -87,8 +89,14 @@ fn hook(env: &TestEnv, agent: &str, tool: &str, file: &Path) -> Result<bool> {
         "tool_use_id": format!("t-{agent}-{tool}-{}", file.display().to_string().replace(|c: char| !c.is_alphanumeric(), "_")),
         "tool_input": {"file_path": file, "content": "x", "old_string": "a", "new_string": "b"},
     });
+    hooked(env, agent, &payload.to_string())
+}
+
+/// Whether the hook lets a call be made that it is told of outside of a session.
+fn hooked(env: &TestEnv, agent: &str, payload: &str) -> Result<bool> {
+    let root = env.project().display().to_string();
     let args = ["hook", "claude", "PreToolUse", "--root", &root, "--agent", agent];
-    let outcome = env.feed(&mut env.remit(args)?, payload.to_string().as_bytes())?;
+    let outcome = env.feed(&mut env.remit(args)?, payload.as_bytes())?;
     match outcome.code {
         0 => Ok(true),
         2 => {

@@ -405,3 +405,61 @@ fn a_temporary_sibling_that_was_there_before_is_nobodys() -> Result<()> {
     assert_eq!(remit(&env, &["explain", "default", "write", "notes.md"])?.code, 0);
     Ok(())
 }
+
+#[test]
+fn what_stands_against_the_whole_of_a_folder_is_named_with_its_rule() -> Result<()> {
+    let env = workspace()?;
+    env.write(env.project().join("sub/deep/secrets.d/.env"), "x")?;
+    env.write(env.project().join("remit.yaml"), POLICY.replacen("secrets/**", "**/.env", 1))?;
+    insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "delete", "sub"]])?, @"
+    $ remit explain default delete sub
+    deny  default may not delete [PROJECT]/sub
+          [PROJECT]/sub/deep/secrets.d/.env would go with it: the path is out of bounds by rule `**/.env none` (remit.yaml:3)
+          to allow it, change that rule
+
+    layers (–: no opinion)
+      protected    –
+      system       deny   decided
+      client       –
+      scope        –
+      agent        allow  granted by rule `. all` (remit.yaml:7)
+      intent       –
+      owned-scope  –
+      freshness    –
+      approval     –
+    = 1
+    ");
+    env.write(env.project().join("src/x/.mcp.json"), "{}")?;
+    let outcome = remit(&env, &["explain", "default", "rename", "src:src2"])?.ended(1)?;
+    let second = outcome.stdout.lines().nth(1).context("a second line")?;
+    assert!(second.contains("/src/x/.mcp.json would go with it: what an agent's own program"), "{second}");
+    assert!(outcome.stdout.contains("nothing in remit.yaml changes that (protected.mcp-servers)"));
+    Ok(())
+}
+
+#[test]
+fn a_name_in_a_folder_that_only_leads_somewhere_is_said_to_be_out_of_reach_and_the_rule_it_shows_helps()
+-> Result<()> {
+    let env = workspace()?;
+    let policy = |more: &str| {
+        let rules = format!(
+            "version: \"1.0\"\nagents:\n  default:\n    permissions:\n      - {{path: \"*.md\", access: all}}\n{more}"
+        );
+        env.write(env.project().join("remit.yaml"), rules)
+    };
+    env.write(env.project().join("old.md"), "x")?;
+    for (verb, name, script) in [("create", "new.md", "echo x >new.md"), ("delete", "old.md", "rm -f old.md")]
+    {
+        policy("")?;
+        let outcome = remit(&env, &["explain", "default", verb, name])?.ended(1)?;
+        assert!(outcome.stdout.contains("at this place of the session's view"), "{}", outcome.stdout);
+        assert_ne!(remit(&env, &["run", "--", "sh", "-c", script])?.code, 0, "{verb}");
+        // As it was said, with the folder's real name.
+        let said = String::from_utf8(outcome.raw)?;
+        let line = said.lines().find(|line| line.trim().starts_with("- {")).context("a rule")?;
+        policy(&format!("      {}\n", line.trim()))?;
+        remit(&env, &["explain", "default", verb, name])?.ended(0)?;
+        remit(&env, &["run", "--", "sh", "-c", script])?.ended(0)?;
+    }
+    Ok(())
+}

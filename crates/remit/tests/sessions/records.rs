@@ -220,3 +220,30 @@ fn a_policy_on_which_somebody_has_a_lease_is_an_error_and_no_wait() -> Result<()
     assert!(outcome.stderr.contains("leased by another process"), "{}", outcome.stderr);
     Ok(())
 }
+
+#[test]
+fn a_folder_that_does_not_move_has_a_record_that_names_what_stands_against_it() -> Result<()> {
+    let policy = POLICY.replace("secrets/**", "**/.env");
+    each_user(&policy, |env| {
+        env.write(env.project().join("pkg/x/.env"), "hidden")?;
+        sh(env, "mv pkg moved")?.ended(1)?;
+        let all = records(env)?;
+        let [record] = of(&all, "deny", "rename", "/pkg")[..] else { anyhow::bail!("{all:#?}") };
+        let at = |name: &str| record[name].as_str().unwrap_or_default();
+        let below = record["detail"]["below"].as_str().unwrap_or_default();
+        assert!(at("to").ends_with("/moved") && below.ends_with("/pkg/x/.env"), "{record:#}");
+        assert!(at("rule").contains("**/.env none"), "{record:#}");
+        assert!(at("why").contains("/pkg/x/.env would go with it: the path is out of bounds"), "{record:#}");
+        Ok(())
+    })?;
+    // What nobody can look into is refused, too, and nothing says that it was allowed.
+    each_user(&POLICY.replace("secrets/**", "/nowhere/**"), |env| {
+        sh(env, "mkdir -p pkg/closed && chmod 0 pkg/closed && mv pkg moved")?.ended(1)?;
+        let all = records(env)?;
+        assert_eq!(count(&all, "allow", "rename", "/pkg"), 0, "{all:#?}");
+        assert_eq!(count(&all, "deny", "rename", "/pkg"), 1, "{all:#?}");
+        let opened = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(env.project().join("pkg/closed"), opened)?;
+        Ok(())
+    })
+}
