@@ -1,7 +1,8 @@
 //! Paths that no rule opens.
 
-use crate::team::{Team, ask, ask_move, may};
-use remit_core::{Effect, Layer, Verb, Why};
+use crate::team::{AGENT, Team, action, ask, ask_move, may, path};
+use remit_core::{Effect, Layer, Object, Verb, Why};
+use remit_policy::{Facts, Remedy, decide, explain};
 
 fn open() -> Team {
     Team::new().own("/ all").own("/w all")
@@ -364,4 +365,39 @@ fn a_second_name_for_a_folder_cannot_stand_where_settings_would_be_looked_for() 
         assert_eq!(ask(&policy, Verb::Create, at).effect, Effect::Allow, "a folder: {at}");
     }
     assert_eq!(ask(&policy, Verb::Rename, "/w/lib").effect, Effect::Allow);
+}
+
+#[test]
+fn what_nothing_can_speak_below_need_not_be_looked_through() {
+    let team = open().own("/tmp/shared all").private("/tmp").protected("/tmp/hooks/x", "protected.git-hooks");
+    let policy = team.own("/tmp/a/part read").own("/tmp/b/*.lock read").sealed("/tmp/c/state").compile();
+    for at in ["/tmp/free", "/tmp/a/part/x", "/tmp/shared2", "/tmp/c/other"] {
+        assert!(!policy.speaks_below(AGENT, &path(at)), "{at}");
+    }
+    for at in ["/tmp", "/tmp/a", "/tmp/b", "/tmp/b/x", "/tmp/c", "/tmp/HOOKS", "/tmp/shared/x", "/w/any", "/"]
+    {
+        assert!(policy.speaks_below(AGENT, &path(at)), "{at}");
+    }
+    assert!(policy.speaks_below("nobody", &path("/tmp/free")));
+}
+
+#[test]
+fn an_entry_below_stands_against_a_folder_with_its_own_rule() {
+    let policy = open().global("**/.env none").compile();
+    let whole = action(AGENT, Verb::Delete, Object::Path(path("/w/a")));
+    for (at, layer, rule) in
+        [("/w/a/x/.env", Layer::System, "**/.env none"), ("/w/a/.mcp.json", Layer::Protected, ".mcp.json")]
+    {
+        let entry = ask(&policy, Verb::Delete, at);
+        let facts = Facts::below(&path(at), entry.deciding().unwrap());
+        let decision = decide(&policy, &facts, &whole);
+        let reason = decision.deciding().unwrap();
+        assert_eq!((decision.effect, reason.layer), (Effect::Deny, layer));
+        assert!(reason.rule.as_ref().is_some_and(|had| &*had.text == rule), "{reason:?}");
+        assert!(reason.to_string().starts_with(&format!("{at} would go with it: ")), "{reason}");
+        assert!(decision.reasons.is_sorted_by_key(|reason| reason.layer));
+        // A person's rule can be changed; what is built in cannot.
+        let remedy = explain(&policy, &facts, &whole).remedy.unwrap();
+        assert_eq!(matches!(remedy, Remedy::Change(_)), layer == Layer::System, "{remedy:?}");
+    }
 }
