@@ -7,7 +7,7 @@ use crate::render::{access, quoted};
 use remit_core::{Diagnostic, Place, Rule, Severity};
 use remit_policy::source::{AgentSource, CapabilitySource};
 use remit_policy::{AgentPolicy, Anchor, Pattern, Point, Policy, Remedy, Scope, Use};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Checks a compiled policy. What only git can tell is [`none_but_tracked`](crate::none_but_tracked)'s.
@@ -75,7 +75,8 @@ fn twice(first: &Point, second: &Point) -> Option<Diagnostic> {
 fn dead(policy: &Policy) -> Vec<Diagnostic> {
     let mut rules: BTreeMap<&Place, (&Point, Option<Arc<Rule>>)> = BTreeMap::new();
     for (_, agent) in policy.agents() {
-        let nones: Vec<&Point> = agent.points().iter().filter(|point| point.access.is_none()).collect();
+        let nones = agent.points().iter().filter(|point| point.access.is_none());
+        let nones: HashSet<(&str, &Pattern)> = nones.map(|none| (list(&none.rule), &none.pattern)).collect();
         let grants = agent.points().iter().filter(|p| p.scope != Scope::Base && !p.access.is_none());
         for point in grants {
             let Some(place) = &point.rule.place else { continue };
@@ -107,14 +108,13 @@ fn dead(policy: &Policy) -> Vec<Diagnostic> {
 
 /// The `none` that covers all of a rule's paths. One with the same paths in the same list is a contradiction,
 /// and told as such.
-fn covering(agent: &AgentPolicy, nones: &[&Point], point: &Point) -> Option<Arc<Rule>> {
-    let equal = |none: &&&Point| list(&none.rule) == list(&point.rule) && none.pattern == point.pattern;
-    if nones.iter().any(|none| equal(&none)) {
+fn covering(agent: &AgentPolicy, nones: &HashSet<(&str, &Pattern)>, point: &Point) -> Option<Arc<Rule>> {
+    if nones.contains(&(list(&point.rule), &point.pattern)) {
         return None;
     }
     match point.pattern.literal() {
         Some(path) => agent.none_rule(path).cloned(),
-        None => nones.iter().find(|none| none.pattern.covers(&point.pattern)).map(|none| none.rule.clone()),
+        None => agent.none_over(&point.pattern).cloned(),
     }
 }
 

@@ -260,6 +260,29 @@ agents:
 }
 
 #[test]
+fn the_first_none_that_covers_a_rule_with_wildcards_is_named() {
+    let text = r#"version: "1.0"
+agents:
+  a:
+    permissions:
+      - {path: "src/*b*.rs", access: none}
+      - {path: "src/*a*", access: none}
+      - {path: "src/**/x*", access: none}
+      - {path: "src/*ab*.rs", access: all}
+      - {path: "src/*ba*.rs", access: none}
+      - {path: "src/*c*.rs", access: all}
+      - {path: "src/*/xy?/*.rs", access: all}
+      - {path: "src/*a*", access: all}
+"#;
+    let told: Vec<String> =
+        said(text).lines().filter(|l| l.starts_with("remit")).map(str::to_owned).collect();
+    let dead = |at: &str| told.iter().any(|line| line.starts_with(at) && line.contains("dead-rule"));
+    assert!(dead("remit.yaml:8:") && dead("remit.yaml:11:"), "{told:#?}");
+    assert_eq!(told.iter().filter(|line| line.contains("dead-rule")).count(), 2, "{told:#?}");
+    assert!(said(text).contains("remit.yaml:5:16 `src/*b*.rs none` stands here"), "{}", said(text));
+}
+
+#[test]
 fn needs_and_offers() {
     let text = r#"version: "1.0"
 global_rules: [{path: keys, access: none}]

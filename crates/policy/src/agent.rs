@@ -206,6 +206,13 @@ impl AgentPolicy {
         }
     }
 
+    /// The first `none` rule of a person that provably covers all of a pattern's paths, if one does.
+    pub fn none_over(&self, pattern: &Pattern) -> Option<&Arc<Rule>> {
+        let points =
+            self.rules.nones_over(pattern).into_iter().filter_map(|e| self.points.get(e.point as usize));
+        { points }.find(|none| none.pattern.covers(pattern)).map(|none| &none.rule)
+    }
+
     /// The ceiling of what rules and the default give; everything, if none is set.
     pub fn max_access(&self) -> Access {
         self.ceiling.as_ref().map_or(Access::ALL, |ceiling| ceiling.access)

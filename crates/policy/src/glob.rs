@@ -140,16 +140,21 @@ pub(crate) struct Glob(pub(crate) Box<[Token]>);
 impl Glob {
     /// Whether it matches a whole component. Linear in the name for one star, never exponential.
     pub(crate) fn matches(&self, name: &[u8]) -> bool {
+        self.fits(name, |step, byte| step.takes(*byte))
+    }
+
+    /// Whether it fits letters of any kind, if a star takes each of them and any other step what `takes` says.
+    fn fits<T>(&self, letters: &[T], takes: impl Fn(&Token, &T) -> bool) -> bool {
         let (mut token, mut at) = (0_usize, 0_usize);
         let mut retry = None;
         loop {
-            match (self.0.get(token), name.get(at)) {
+            match (self.0.get(token), letters.get(at)) {
                 (Some(Token::Star), _) => {
                     token = token.saturating_add(1);
                     retry = Some((token, at));
                     continue;
                 }
-                (Some(step), Some(byte)) if step.takes(*byte) => {
+                (Some(step), Some(letter)) if takes(step, letter) => {
                     token = token.saturating_add(1);
                     at = at.saturating_add(1);
                     continue;
@@ -158,7 +163,7 @@ impl Glob {
                 _ => {}
             }
             match retry {
-                Some((after, from)) if from < name.len() => {
+                Some((after, from)) if from < letters.len() => {
                     at = from.saturating_add(1);
                     token = after;
                     retry = Some((after, at));
@@ -181,13 +186,14 @@ impl Glob {
         out
     }
 
-    /// Whether it is `head*tail`, and every match of `other` begins and ends so. What is not literal in `other`
-    /// keeps its head and tail apart.
+    /// Whether it includes the other step by step: what its stars do not take stands in the other as it is. Then it
+    /// matches whatever the other does; the reverse does not hold.
     pub(crate) fn plainly_includes(&self, other: &Glob) -> bool {
-        let one_star = self.0.iter().filter(|token| literal(token).is_none()).eq([&Token::Star]);
-        one_star
-            && other.head().take(self.head().count()).eq(self.head())
-            && other.tail().take(self.tail().count()).eq(self.tail())
+        self.fits(&other.0, |own, other| match other {
+            Token::Byte(byte) => own.takes(*byte),
+            Token::Class(_) => own == other,
+            Token::Star => false,
+        })
     }
 
     /// Whether it is a bare `*`.
@@ -203,6 +209,15 @@ impl Glob {
     /// The bytes that every match ends with, from the last to the first.
     pub(crate) fn tail(&self) -> impl Iterator<Item = u8> + Clone + '_ {
         self.0.iter().rev().map_while(literal)
+    }
+
+    /// The longest run of bytes between two wildcards, which every match has somewhere.
+    pub(crate) fn middle(&self) -> impl Iterator<Item = u8> + Clone + '_ {
+        let mut runs = self.0.split(|token| literal(token).is_none());
+        // The first is the head, the last the tail.
+        runs.next();
+        runs.next_back();
+        runs.max_by_key(|run| run.len()).unwrap_or(&[]).iter().filter_map(literal)
     }
 }
 
@@ -264,5 +279,29 @@ mod tests {
     fn many_stars_do_not_explode() {
         let pattern = glob(&"a*".repeat(60));
         assert!(!pattern.matches(&[&[b'a'; 59][..], b"b"].concat()));
+    }
+
+    #[test]
+    fn what_one_includes_step_by_step_it_matches() {
+        for (wide, narrow) in
+            [("*1*.rs", "*12*.rs"), ("a*", "a*b*"), ("*b*d*", "a?b*cd"), ("?*", "?x*"), ("*", "?")]
+        {
+            assert!(glob(wide).plainly_includes(&glob(narrow)), "{wide} {narrow}");
+            assert!(!glob(narrow).plainly_includes(&glob(wide)), "{narrow} {wide}");
+        }
+        // A star of the other may stand for nothing, and its bytes in another order are others.
+        for (one, other) in
+            [("a?*", "a*"), ("*ab*", "*a*b*"), ("[ab]*", "[abc]*"), ("a*a", "a*"), ("*1*2*", "*2*1*")]
+        {
+            assert!(!glob(one).plainly_includes(&glob(other)), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn the_middle_lies_between_wildcards() {
+        let middle = |text: &str| glob(text).middle().collect::<Vec<u8>>();
+        assert_eq!(middle("a*bc*d?e"), b"bc");
+        assert_eq!(middle("*x*"), b"x");
+        assert!(["a*b", "*", "?*", "*.rs"].iter().all(|text| middle(text).is_empty()));
     }
 }

@@ -1,7 +1,9 @@
 //! Lookups by name that do not slow down with the number of names: one table for all literal ones, and for
-//! names with wildcards an index by their literal beginning or end.
+//! names with wildcards an index by their literal beginning, end and middle.
 
 use crate::glob::Glob;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// From a node and the name of a child to the child. One open table for a whole tree, since a decision over
 /// many rules spends its time waiting for memory: a step touches a slot, the name's bytes and the child.
@@ -36,10 +38,26 @@ fn hash(parent: u32, name: &[u8]) -> u64 {
     mix(state, tail)
 }
 
+/// Which names the children of one node have, in 64 places: a quick no that costs no look into the table.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Children(u64);
+
+impl Children {
+    fn place(hash: u64) -> u64 {
+        1 << (hash >> 32 & 63)
+    }
+}
+
 impl Edges {
-    /// The child of that name.
-    pub(crate) fn find(&self, parent: u32, name: &[u8]) -> Option<u32> {
+    /// The child of that name, of a node that has these.
+    pub(crate) fn find(&self, parent: u32, children: Children, name: &[u8]) -> Option<u32> {
+        if children.0 == 0 {
+            return None;
+        }
         let hash = hash(parent, name);
+        if children.0 & Children::place(hash) == 0 {
+            return None;
+        }
         self.probe(hash)
             .take_while(|slot| slot.child != 0)
             .find(|slot| self.is(slot, hash, parent, name))
@@ -47,8 +65,14 @@ impl Edges {
     }
 
     /// The child of that name; `fresh` if there was none.
-    pub(crate) fn find_or_add(&mut self, parent: u32, name: &[u8], fresh: u32) -> u32 {
-        if let Some(known) = self.find(parent, name) {
+    pub(crate) fn find_or_add(
+        &mut self,
+        parent: u32,
+        children: &mut Children,
+        name: &[u8],
+        fresh: u32,
+    ) -> u32 {
+        if let Some(known) = self.find(parent, *children, name) {
             return known;
         }
         if self.count.saturating_mul(2) >= self.slots.len() {
@@ -59,6 +83,7 @@ impl Edges {
             }
         }
         let hash = hash(parent, name);
+        children.0 |= Children::place(hash);
         let start = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         let length = u16::try_from(name.len()).unwrap_or(u16::MAX);
         self.names.extend_from_slice(name);
@@ -92,64 +117,153 @@ impl Edges {
     }
 }
 
-/// A tree over bytes: all that stands on the way of a name belongs to one of its beginnings.
-#[derive(Debug, Clone)]
-struct Beginnings<T>(Vec<Beginning<T>>);
-
-#[derive(Debug, Clone)]
-struct Beginning<T> {
-    next: Vec<(u8, u32)>,
-    here: Option<T>,
+/// What has a beginning in common with a name. Beginnings are told apart by their hashes alone, so what is found may
+/// be another's: whoever asks looks again.
+#[derive(Debug, Clone, Default)]
+struct Beginnings<T> {
+    /// What has the empty one.
+    empty: T,
+    others: HashMap<u64, T, BuildHasherDefault<AsItIs>>,
+    /// A quick no for most hashes.
+    hashes: Places,
+    /// The same after a few bytes, for all beginnings that have so many.
+    openings: Places,
+    /// Bit `n`: there are beginnings of so many bytes. The last one stands for more, too.
+    lengths: u64,
 }
 
-impl<T> Default for Beginnings<T> {
-    fn default() -> Self {
-        Self(vec![Beginning { next: Vec::new(), here: None }])
+/// A hash is hashed already.
+#[derive(Debug, Clone, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = longer(self.0, *byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
     }
 }
+
+/// The hash of a beginning that has one byte more.
+fn longer(hash: u64, byte: u8) -> u64 {
+    (hash.rotate_left(5) ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Which hashes there are, in 256 places.
+#[derive(Debug, Clone, Default)]
+struct Places([u64; 4]);
+
+impl Places {
+    fn of(hash: u64) -> (usize, u64) {
+        ((hash >> 62) as usize, 1 << (hash >> 56 & 63))
+    }
+
+    fn add(&mut self, hash: u64) {
+        let (word, bit) = Self::of(hash);
+        if let Some(places) = self.0.get_mut(word) {
+            *places |= bit;
+        }
+    }
+
+    fn may_have(&self, hash: u64) -> bool {
+        let (word, bit) = Self::of(hash);
+        self.0.get(word).is_some_and(|places| places & bit != 0)
+    }
+}
+
+/// How many bytes tell most names apart.
+const OPENING: u32 = 4;
+
+const MOST_LENGTHS: u32 = u64::BITS - 1;
 
 impl<T: Default> Beginnings<T> {
     /// What stands at exactly these bytes, made if need be.
-    fn at(&mut self, bytes: impl Iterator<Item = u8>) -> Option<&mut T> {
-        let mut at = 0_usize;
+    fn at(&mut self, bytes: impl Iterator<Item = u8>) -> &mut T {
+        let (mut hash, mut length) = (0, 0_u32);
         for byte in bytes {
-            let fresh = u32::try_from(self.0.len()).ok()?;
-            let next = &mut self.0.get_mut(at)?.next;
-            at = match next.binary_search_by_key(&byte, |edge| edge.0) {
-                Ok(found) => next.get(found)?.1 as usize,
-                Err(place) => {
-                    next.insert(place, (byte, fresh));
-                    self.0.push(Beginning { next: Vec::new(), here: None });
-                    fresh as usize
-                }
-            };
+            hash = longer(hash, byte);
+            length = length.saturating_add(1);
+            if length == OPENING {
+                self.openings.add(hash);
+            }
         }
-        Some(self.0.get_mut(at)?.here.get_or_insert_default())
+        if length == 0 {
+            return &mut self.empty;
+        }
+        self.hashes.add(hash);
+        self.lengths |= 1 << length.min(MOST_LENGTHS);
+        self.others.entry(hash).or_default()
     }
 
-    /// What stands at each beginning of these bytes, the empty one included.
-    fn each(&self, mut bytes: impl Iterator<Item = u8>, mut on: impl FnMut(&T)) {
-        let mut at = self.0.first();
-        while let Some(node) = at {
-            if let Some(value) = &node.here {
+    /// What stands at each beginning of these bytes but the empty one.
+    fn each(&self, bytes: impl Iterator<Item = u8>, mut on: impl FnMut(&T)) {
+        let (mut hash, mut length) = (0, 0_u32);
+        for byte in bytes {
+            length = MOST_LENGTHS.min(length.saturating_add(1));
+            let lengths = self.lengths >> length;
+            if lengths == 0 {
+                return;
+            }
+            hash = longer(hash, byte);
+            if length == OPENING && !self.openings.may_have(hash) {
+                return;
+            }
+            if lengths & 1 != 0
+                && self.hashes.may_have(hash)
+                && let Some(value) = self.others.get(&hash)
+            {
                 on(value);
             }
-            let step = |byte| node.next.get(node.next.binary_search_by_key(&byte, |edge| edge.0).ok()?);
-            let edge = if node.next.is_empty() { None } else { bytes.next().and_then(step) };
-            at = edge.and_then(|edge| self.0.get(edge.1 as usize));
         }
     }
 }
 
-/// Names with wildcards, each with a number, by what they begin with and then by what they end with.
+/// Globs with their numbers.
+type List = Vec<(Glob, u32)>;
+
+/// Globs with one head and one tail.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Globs(Beginnings<Beginnings<Vec<(Glob, u32)>>>);
+struct Alike {
+    /// Those with nothing else that is literal.
+    plain: List,
+    /// The others, by what they have in the middle.
+    middles: Option<Box<Beginnings<List>>>,
+}
+
+impl Alike {
+    fn list(&mut self, glob: &Glob) -> &mut List {
+        match glob.middle().next() {
+            None => &mut self.plain,
+            Some(_) => self.middles.get_or_insert_default().at(glob.middle()),
+        }
+    }
+
+    /// Each list that may have a glob for the name; one comes again if its middle does.
+    fn each(&self, name: &[u8], mut on: impl FnMut(&List)) {
+        on(&self.plain);
+        if let Some(middles) = &self.middles {
+            (0..name.len()).filter_map(|at| name.get(at..)).for_each(|rest| {
+                middles.each(rest.iter().copied(), &mut on);
+            });
+        }
+    }
+}
+
+/// Names with wildcards, each with a number, by what they begin with, then by what they end with, then by what
+/// they have in the middle.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Globs(Beginnings<Beginnings<Alike>>);
 
 impl Globs {
     /// The number of a glob; `fresh` if it has none yet.
     pub(crate) fn add(&mut self, glob: &Glob, fresh: u32) -> u32 {
-        let tails = self.0.at(glob.head());
-        let Some(list) = tails.and_then(|tails| tails.at(glob.tail())) else { return fresh };
+        let list = self.0.at(glob.head()).at(glob.tail()).list(glob);
         match list.iter().find(|(own, _)| own == glob) {
             Some((_, known)) => *known,
             None => {
@@ -159,13 +273,17 @@ impl Globs {
         }
     }
 
-    /// The numbers of all globs that match a name.
+    /// The numbers of all globs that match a name; one may come more than once.
     pub(crate) fn each(&self, name: &[u8], mut on: impl FnMut(u32)) {
-        self.0.each(name.iter().copied(), |tails| {
-            tails.each(name.iter().rev().copied(), |list| {
-                list.iter().filter(|(glob, _)| glob.matches(name)).for_each(|(_, number)| on(*number));
-            });
-        });
+        let mut in_list = |list: &List| {
+            list.iter().filter(|(glob, _)| glob.matches(name)).for_each(|(_, number)| on(*number));
+        };
+        let mut by_tail = |tails: &Beginnings<Alike>| {
+            tails.empty.each(name, &mut in_list);
+            tails.each(name.iter().rev().copied(), |alike| alike.each(name, &mut in_list));
+        };
+        by_tail(&self.0.empty);
+        self.0.each(name.iter().copied(), by_tail);
     }
 }
 
@@ -173,10 +291,12 @@ impl Globs {
 mod tests {
     use super::*;
     use crate::parse::component;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_name_finds_every_glob_that_matches_it() {
-        let texts = ["*.rs", "a*", "*", "a?c.rs", "[ab]*s", "*x*", "a*.rs"];
+        let texts =
+            ["*.rs", "a*", "*", "a?c.rs", "[ab]*s", "*x*", "a*.rs", "*c*r*", "a*c.*s", "*bc.*x*", "?b*.rs"];
         let mut globs = Globs::default();
         for (number, text) in (0..).zip(texts) {
             let glob = Glob(component(text).unwrap().into());
@@ -186,22 +306,46 @@ mod tests {
         let mut found = Vec::new();
         globs.each(b"abc.rs", |number| found.push(number));
         found.sort_unstable();
-        assert_eq!(found, [0, 1, 2, 3, 4, 6]);
+        assert_eq!(found, [0, 1, 2, 3, 4, 6, 7, 8, 10]);
+    }
+
+    #[test]
+    fn the_index_answers_what_each_glob_answers_itself() {
+        let letters = |mut n: usize, of: &str| -> String {
+            let of: Vec<char> = of.chars().collect();
+            let mut text = String::new();
+            while n > 0 {
+                text.push(of[n % of.len()]);
+                n /= of.len();
+            }
+            text
+        };
+        let text = (1..3000).map(|n| letters(n, "ab*?")).filter(|text| text.contains(['*', '?']));
+        let all: Vec<Glob> = text.filter_map(|text| Some(Glob(component(&text).ok()?.into()))).collect();
+        let mut globs = Globs::default();
+        let numbers: Vec<u32> = (0..).zip(&all).map(|(fresh, glob)| globs.add(glob, fresh)).collect();
+        for name in (1..200).map(|n| letters(n, "abc")) {
+            let mut found = BTreeSet::new();
+            globs.each(name.as_bytes(), |number| found.extend([number]));
+            let own = all.iter().zip(&numbers).filter(|(glob, _)| glob.matches(name.as_bytes()));
+            assert_eq!(found, own.map(|(_, number)| *number).collect(), "{name}");
+        }
     }
 
     #[test]
     fn every_edge_is_found_again_and_no_other() {
         let mut edges = Edges::default();
-        assert_eq!(edges.find(0, b"a"), None);
+        let mut of = [Children::default(); 16];
+        assert_eq!(edges.find(0, Children::default(), b"a"), None);
         let name = |n: u32| format!("f{}", n % 700).into_bytes();
         for n in 1..10_000_u32 {
-            assert_eq!(edges.find_or_add(n / 700, &name(n), n), n);
+            assert_eq!(edges.find_or_add(n / 700, &mut of[n as usize / 700], &name(n), n), n);
         }
         for n in 1..10_000_u32 {
-            assert_eq!(edges.find(n / 700, &name(n)), Some(n));
-            assert_eq!(edges.find_or_add(n / 700, &name(n), 99_999), n);
+            assert_eq!(edges.find(n / 700, of[n as usize / 700], &name(n)), Some(n));
+            assert_eq!(edges.find_or_add(n / 700, &mut of[n as usize / 700], &name(n), 99_999), n);
         }
-        assert_eq!(edges.find(15, b"f1"), None);
-        assert_eq!(edges.find(0, b""), None);
+        assert_eq!(edges.find(15, of[0], b"f1"), None);
+        assert_eq!(edges.find(0, of[0], b""), None);
     }
 }

@@ -30,7 +30,7 @@ impl Segment {
         }
     }
 
-    /// Whether every name of `other` is one of this: the same segment, or `head*tail` and more between.
+    /// Whether every name of `other` is one of this: the same segment, or one that includes it step by step.
     fn plainly_includes(&self, other: &Segment) -> bool {
         match (self, other) {
             (own, other) if own == other => true,
@@ -166,15 +166,14 @@ impl Pattern {
     /// Whether every path that `other` matches is matched by this pattern. False also where it cannot be
     /// proved (patterns with very many wildcards).
     pub fn covers(&self, other: &Pattern) -> bool {
-        self.includes(other) == Inclusion::Yes
+        // What is plain is told without the exact test, which costs much where thousands of rules overlap.
+        self.plainly_includes(other) || self.includes(other) == Inclusion::Yes
     }
 
     /// Whether `other` matches some of this pattern's paths, and provably not all of them.
     pub(crate) fn is_wider_than(&self, other: &Pattern) -> bool {
-        // What is plain is told without the exact test, which costs much where thousands of rules overlap.
         let plainly_more = || self.sample(b"\x01", false).is_some_and(|own| !other.matches(&own));
-        (self.plainly_includes(other) || self.includes(other) == Inclusion::Yes)
-            && (plainly_more() || other.includes(self) == Inclusion::No)
+        self.covers(other) && (plainly_more() || other.includes(self) == Inclusion::No)
     }
 
     /// Whether each segment alone includes the one in the same place.

@@ -67,6 +67,8 @@ pub(crate) struct Entry {
     pub(crate) rules: Vec<(Access, Arc<Rule>)>,
     /// Components of the literal prefix.
     prefix: u32,
+    /// The first point that it stands for.
+    pub(crate) point: u32,
     /// For a pattern with wildcards: the entries with wildcards that are strictly narrower, ascending.
     wild: Option<Vec<u32>>,
     /// Whether it speaks of the whole workspace, too.
@@ -116,7 +118,7 @@ impl Rules {
         let mut trie = Trie::default();
         let mut entries: Vec<Entry> = Vec::new();
         let mut wild: Vec<(u32, &Pattern)> = Vec::new();
-        for point in points {
+        for (place, point) in (0_u32..).zip(points) {
             let kind = kind(point);
             let node = trie.place(&point.pattern);
             let number = u32::try_from(entries.len()).unwrap_or(u32::MAX);
@@ -143,18 +145,39 @@ impl Rules {
                 rules: vec![(point.access, Arc::clone(&point.rule))],
                 prefix: u32::try_from(point.pattern.literal_prefix().components().count())
                     .unwrap_or(u32::MAX),
+                point: place,
                 wild: is_wild.then(Vec::new),
                 broad: point.pattern.matches(workspace),
                 words: words.get(&point.rule.id).filter(|_| point.scope == Scope::Base).cloned(),
             });
         }
         rank(&trie, &mut entries, &wild);
+        trie.begin_at(workspace);
         Self { trie, entries }
     }
 
     /// Every rule that speaks of the path.
     pub(crate) fn hits(&self, path: &AbsPath) -> Vec<Hit> {
         self.trie.walk(path)
+    }
+
+    /// The `none` entries that may cover all of a pattern's paths, by the order of the rules: few others are among
+    /// them.
+    pub(crate) fn nones_over(&self, pattern: &Pattern) -> Vec<&Entry> {
+        let samples = [pattern.sample(b"\x01", false), pattern.sample(b"~~\x02", true)];
+        let mut hits = samples.iter().flatten().map(|sample| {
+            let mut met: Vec<u32> = self.hits(sample).iter().map(|hit| hit.entry).collect();
+            met.sort_unstable();
+            met
+        });
+        let all = || (0..u32::try_from(self.entries.len()).unwrap_or(u32::MAX)).collect();
+        let (first, second) = (hits.next().unwrap_or_else(all), hits.next());
+        first
+            .into_iter()
+            .filter(|number| second.as_ref().is_none_or(|second| second.binary_search(number).is_ok()))
+            .filter_map(|number| self.entry(number))
+            .filter(|entry| entry.kind == Kind::None)
+            .collect()
     }
 
     /// The entry of a number.
