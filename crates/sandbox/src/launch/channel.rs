@@ -47,7 +47,13 @@ impl Channel {
 
     /// Waits for one packet, and the descriptor that came with it. Empty: the other end is closed.
     pub(super) fn receive(&self) -> Result<(Vec<u8>, Option<OwnedFd>), Errno> {
-        let mut bytes = vec![0; LONGEST];
+        // Most packets are short, and memory for the longest would cost more than to ask. Nobody else receives here.
+        let ask = || rustix::net::recv(&self.0, &mut [0u8; 0][..], RecvFlags::PEEK | RecvFlags::TRUNC);
+        let length = match retry_on_intr(ask) {
+            Err(Errno::CONNRESET) => return Ok((Vec::new(), None)),
+            other => other?.1,
+        };
+        let mut bytes = vec![0; length.min(LONGEST)];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let got = loop {

@@ -118,11 +118,12 @@ fn begin(spec: Spec, command: &Command, ipc: u64, holder: &Channel) -> Result<Se
                 // afterwards.
                 let left = leave_old_root()?;
                 keep_little()?;
-                let serving = take_listener(agent, &ours, authority)?;
+                let gate = take_listener(agent, &ours, authority)?;
                 left.join()
                     .unwrap_or_else(|_| Err(Errno::IO).step(|| "let go of the old root".to_owned()))?;
+                // Until the threads are there its calls wait.
                 ours.send(GO).step(|| "reach the agent".to_owned())?;
-                Ok((Session { job, serving }, ours))
+                Ok((Session { job, serving: begin_to_serve(gate)? }, ours))
             }
         }
     };
@@ -173,12 +174,8 @@ fn terminal(size: WindowSize, holder: &Channel) -> Result<(OwnedFd, OwnedFd), Er
     Ok((slave, master))
 }
 
-/// Takes the filter's listener out of the agent and begins to serve. The agent's copy goes when the program starts.
-fn take_listener(
-    agent: Pid,
-    channel: &Channel,
-    authority: Arc<dyn Authority>,
-) -> Result<Vec<JoinHandle<()>>, Failure> {
+/// Takes the filter's listener out of the agent. The agent's copy goes when the program starts.
+fn take_listener(agent: Pid, channel: &Channel, authority: Arc<dyn Authority>) -> Result<Gate, Failure> {
     let number = match receive(channel)? {
         Report::Listener(number) => number,
         Report::Failed(failure) => return Err(failure),
@@ -186,7 +183,10 @@ fn take_listener(
     };
     let take = || pidfd_getfd(pidfd_open(agent, PidfdFlags::empty())?, number, PidfdGetfdFlags::empty());
     let listener = take().step(|| "take the filter's listener".to_owned())?;
-    let gate = Gate::new(listener, authority).step(|| "begin to serve".to_owned())?;
+    Gate::new(listener, authority).step(|| "begin to serve".to_owned())
+}
+
+fn begin_to_serve(gate: Gate) -> Result<Vec<JoinHandle<()>>, Failure> {
     let serving = Arc::new(gate).serve(THREADS);
     if serving.is_empty() { Err(Errno::AGAIN).step(|| "begin to serve".to_owned()) } else { Ok(serving) }
 }

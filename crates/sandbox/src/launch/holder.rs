@@ -87,9 +87,11 @@ pub fn launch_noting(
         }
         Side::Parent(gate) => gate,
     };
-    drop((gate_life, gate_control, spec));
+    drop((gate_life, gate_control));
     let started = map_users(gate).map_err(LaunchError::Step).and_then(|user_map| {
         life.send(GO).step(|| "reach the gate".to_owned())?;
+        // While the gate works: memory that both share by now is not given back for nothing.
+        drop(spec);
         watch(&life, &command, |measured| {
             measured.user_map = user_map;
             note(measured)
