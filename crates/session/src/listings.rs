@@ -8,7 +8,7 @@
 //! something, and a power loss cannot leave half of one.
 
 use remit_core::AbsPath;
-use remit_sandbox::plan::{Disk, Found, HostDisk, Kind};
+use remit_sandbox::plan::{Disk, Found, HostDisk, Kind, Looks};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -73,6 +73,7 @@ fn remembering_if<T>(
         before: folders.iter().map(|folder| (folder.path, folder)).collect(),
         fresh: RefCell::default(),
         same: RefCell::default(),
+        looks: Looks::default(),
         keeps,
     };
     let done = work(&listings);
@@ -94,6 +95,7 @@ struct Listings<'a> {
     fresh: RefCell<HashMap<Vec<u8>, Fresh>>,
     /// The folders that were found to be as they were: within one launch that is asked once.
     same: RefCell<HashSet<&'a [u8]>>,
+    looks: Looks,
     /// Whether what a folder holds may be remembered under a stamp.
     keeps: fn(&AbsPath, &Stamp) -> bool,
 }
@@ -130,7 +132,7 @@ impl Listings<'_> {
 
 impl Disk for Listings<'_> {
     fn find(&self, path: &AbsPath) -> io::Result<Found> {
-        HostDisk.find(path)
+        self.looks.find(path)
     }
 
     fn link(&self, path: &AbsPath) -> io::Result<Vec<u8>> {

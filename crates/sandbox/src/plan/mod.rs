@@ -10,7 +10,7 @@ mod shape;
 mod survey;
 mod tracked;
 
-pub use disk::{Disk, Found, HostDisk, Kind, Stat};
+pub use disk::{Disk, Found, HostDisk, Kind, Looks, Stat};
 pub use planner::{Extra, Request, plan};
 pub use rules::{Point, Rules, Where};
 pub use shape::{Bind, FloorRule, Link, Plan, Refusal, Rights, Source};
