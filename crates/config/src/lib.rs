@@ -33,6 +33,6 @@ pub use find::{FindError, Found, find};
 pub use ground::{ground, single_files};
 pub use load::{VERSION, load, load_in, merged};
 pub use nearest::hint;
-pub use own_tests::run_tests;
+pub use own_tests::{run_tests, tested_folders};
 pub use render::render;
 pub use tracked::none_but_tracked;

@@ -4,7 +4,7 @@ use crate::finding::shown;
 use crate::judge::{action, judged};
 use remit_core::{AbsPath, Diagnostic};
 use remit_policy::source::{Root, TestSource};
-use remit_policy::{Anchor, Policy};
+use remit_policy::{Anchor, Policy, PolicySource, World};
 
 /// Runs the `tests:` of a policy. Each that does not come out as it says is an error `failed-test` at its
 /// expectation, with what came out and why; one whose path cannot be a path is an error `bad-test-path`.
@@ -12,8 +12,17 @@ pub fn run_tests(policy: &Policy) -> Vec<Diagnostic> {
     policy.source().tests.iter().filter_map(|test| run(policy, test)).collect()
 }
 
+/// The folders that hold the paths of a policy's tests, each once. What is no path has none.
+pub fn tested_folders(source: &PolicySource, world: &World) -> Vec<AbsPath> {
+    let paths = source.tests.iter().filter_map(|test| path(source, world, test).ok());
+    let mut folders: Vec<AbsPath> = paths.map(|path| path.parent().unwrap_or(path)).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    folders
+}
+
 fn run(policy: &Policy, test: &TestSource) -> Option<Diagnostic> {
-    let path = match path(policy, test) {
+    let path = match path(policy.source(), policy.world(), test) {
         Ok(path) => path,
         Err(finding) => return Some(*finding),
     };
@@ -47,16 +56,16 @@ fn run(policy: &Policy, test: &TestSource) -> Option<Diagnostic> {
 }
 
 /// The path of a test. It is one path, so nothing in it is a wildcard.
-fn path(policy: &Policy, test: &TestSource) -> Result<AbsPath, Box<Diagnostic>> {
-    let (source, text) = (policy.source(), test.path.value.as_str());
+fn path(source: &PolicySource, world: &World, test: &TestSource) -> Result<AbsPath, Box<Diagnostic>> {
+    let text = test.path.value.as_str();
     let bad = |why: String| {
         let message = format!("{} is no path to test: {why}", shown(text));
         Box::new(Diagnostic::error("bad-test-path", test.path.place.clone(), message))
     };
     let anchor = match source.agents.get(&test.agent.value) {
-        Some(agent) => Anchor::of_agent(source, policy.world(), agent)
+        Some(agent) => Anchor::of_agent(source, world, agent)
             .map_err(|_| bad("the agent's `base_workspace` is none".to_owned()))?,
-        None => Anchor::of_workspace(source, policy.world()),
+        None => Anchor::of_workspace(source, world),
     };
     let (folder, rest) = match (text.strip_prefix('/'), text.strip_prefix("~/"), anchor.root) {
         (Some(rest), _, Root::Host) => (AbsPath::root(), rest),

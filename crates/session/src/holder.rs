@@ -160,7 +160,9 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn start(self) -> Result<Session, RunError> {
         let memory = self.state.listings();
-        let mut tree = WorkTree::of(&self.workspace.root);
+        let checkout = self.workspace.checkout()?;
+        let top = |error| OpenError::Path(self.workspace.root.as_path().to_owned(), error);
+        let mut tree = checkout.map(WorkTree::of).transpose().map_err(top)?;
         let mut unsettled = None;
         let (policy, plan) = remembering(&memory, |disk| {
             let policy = self.policy(disk)?;
@@ -169,7 +171,8 @@ impl Parts<'_> {
             let plan = self.plan(&policy, agent, tree.as_ref(), disk)?;
             Ok::<_, RunError>((Arc::new(policy), plan))
         })?;
-        let mut notes: Vec<String> = plan.notes.iter().cloned().chain(unsettled).collect();
+        let unknown = tree.as_ref().and_then(WorkTree::unknown);
+        let mut notes: Vec<String> = plan.notes.iter().cloned().chain(unsettled).chain(unknown).collect();
         let socket = Socket::bind(&self.sockets, self.id.as_str()).map_err(RunError::Socket)?;
         let alone = !lease::others_live(&self.state.homes(), self.lease.root());
         let ignored =
@@ -267,7 +270,8 @@ impl Parts<'_> {
         };
         let own = |shown: &&home::Shown| shown.source != shown.target;
         let extras = self.home.shown.iter().filter(own).map(extra).collect::<Result<Vec<_>, _>>()?;
-        let known = tree.and_then(|tree| Some((&tree.top, tree.tracked.as_ref()?)));
+        let narrowed = tree.filter(|tree| tree.is_narrowed(rules));
+        let known = narrowed.and_then(|tree| Some((&tree.top, tree.tracked.as_ref()?)));
         let entries = || known.iter().flat_map(|(_, tracked)| tracked.entries());
         let paths: Vec<&[u8]> = entries().map(|entry| entry.path).collect();
         let repositories: Vec<&[u8]> = entries().filter(|entry| entry.repository).map(|e| e.path).collect();

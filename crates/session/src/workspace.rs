@@ -6,11 +6,13 @@ use crate::links::{self, LinkError};
 use crate::listings::remembering;
 use crate::{base, recorder};
 use remit_core::{AbsPath, Diagnostic, Severity};
+use remit_git::Checkout;
 use remit_policy::{Access, BaseRule, LinkedTree, Policy, PolicySource, ProtectedPath, World};
 use remit_sandbox::plan::Disk;
 use remit_store::{Ledger, LedgerError, StateDir, StateError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Why a workspace could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +103,7 @@ pub struct Workspace {
     /// The person's home folder.
     pub home: AbsPath,
     environment: Environment,
+    checkout: OnceLock<Option<Checkout>>,
 }
 
 impl Workspace {
@@ -142,7 +145,8 @@ impl Workspace {
             text: text.clone(),
             findings,
         })?;
-        Ok(Self { root, file, text, source, home, environment: environment.clone() })
+        let (environment, checkout) = (environment.clone(), OnceLock::new());
+        Ok(Self { root, file, text, source, home, environment, checkout })
     }
 
     fn sound(
@@ -227,9 +231,7 @@ impl Workspace {
     /// The git folders of this checkout that lie outside the workspace.
     fn git_elsewhere(&self) -> Result<Vec<AbsPath>, OpenError> {
         let root = self.root.as_path();
-        let Some(found) = remit_git::checkout(root).map_err(|e| OpenError::Git(root.to_owned(), e))? else {
-            return Ok(Vec::new());
-        };
+        let Some(found) = self.checkout()? else { return Ok(Vec::new()) };
         let both = [&found.common_dir, &found.git_dir].into_iter().filter(|dir| !dir.starts_with(root));
         let path = |p: &PathBuf| AbsPath::try_from(p.as_path()).map_err(|e| OpenError::Path(p.clone(), e));
         let mut dirs = both.map(path).collect::<Result<Vec<_>, _>>()?;
@@ -252,49 +254,81 @@ impl Workspace {
         more: Vec<BaseRule>,
         single_files: BTreeSet<AbsPath>,
     ) -> Result<Policy, OpenError> {
-        let common = self.world(disk, Vec::new(), BTreeSet::new())?;
-        let mut world = common.clone();
+        let mut world = self.world(disk, Vec::new(), BTreeSet::new())?;
+        let every = base::session_rules(&self.root);
+        let own: Vec<BaseRule> = more.iter().filter(|rule| !every.contains(rule)).cloned().collect();
+        // Each rule that every session has must be among them, or the tests are about something else.
+        let whole = every.iter().all(|rule| more.contains(rule));
+        let own_paths = own.iter().map(|rule| &rule.path).chain(&single_files);
+        let same = whole && self.tests_are_apart_from(own_paths, &world);
+        let common = (!same).then(|| world.clone());
         world.base.extend(more);
         world.single_files.extend(single_files);
         let (policy, _) = self.sound(self.judge_in(&world))?;
-        self.passes(common).map(|()| policy)
+        self.passes(&policy, common).map(|()| policy)
     }
 
     /// Fails if one of the policy's own tests comes out otherwise than it says. They are about what every session has,
-    /// so that `check` and all who act under the policy see the same.
-    fn passes(&self, mut world: World) -> Result<(), OpenError> {
-        if self.source.tests.is_empty() {
-            return Ok(());
-        }
-        world.base.extend(base::session_rules(&self.root));
-        let compiled = Policy::compile(&self.source, &world).map_err(|errors| self.wrong(errors))?;
-        let failed = remit_config::run_tests(&compiled.policy);
+    /// so that `check` and all who act under the policy see the same. `common` is the world without what a session
+    /// has beside; none if that makes no difference to them, so that `policy` answers them as well.
+    fn passes(&self, policy: &Policy, common: Option<World>) -> Result<(), OpenError> {
+        let failed = match common {
+            _ if self.source.tests.is_empty() => return Ok(()),
+            None => remit_config::run_tests(policy),
+            Some(mut world) => {
+                world.base.extend(base::session_rules(&self.root));
+                let compiled = Policy::compile(&self.source, &world).map_err(|errors| self.wrong(errors))?;
+                remit_config::run_tests(&compiled.policy)
+            }
+        };
         if failed.is_empty() { Ok(()) } else { Err(self.wrong(failed)) }
+    }
+
+    /// Whether what is said of `paths` alone, and of all below them, can make no difference to a test: none of them
+    /// holds the path of a test or its folder, or lies in that folder; nor so for the workspace, since what an agent has
+    /// of it decides on more than paths.
+    fn tests_are_apart_from<'p>(&self, paths: impl Iterator<Item = &'p AbsPath>, world: &World) -> bool {
+        let mut around: Vec<AbsPath> = remit_config::tested_folders(&self.source, world);
+        around.push(self.root.clone());
+        let mut paths = paths;
+        paths.all(|path| !around.iter().any(|folder| folder.covers(path) || path.covers(folder)))
     }
 
     /// The policy for a program that no session holds: its `/tmp` is the machine's own, in which the names that are
     /// protected everywhere are protected, too.
     pub fn policy_outside(&self) -> Result<Policy, OpenError> {
         let memory = self.state_place()?.listings();
-        let common = remembering(&memory, |disk| self.world(disk, Vec::new(), BTreeSet::new()))?;
-        let mut world = common.clone();
+        let mut world = remembering(&memory, |disk| self.world(disk, Vec::new(), BTreeSet::new()))?;
+        let same = self.tests_are_apart_from(world.private.iter(), &world);
+        let common = (!same).then(|| world.clone());
         world.base.extend(base::session_rules(&self.root));
         world.private.clear();
         let (policy, _) = self.sound(self.judge_in(&world))?;
-        self.passes(common).map(|()| policy)
+        self.passes(&policy, common).map(|()| policy)
     }
 
     /// Where a linked worktree has its records.
     fn linked(&self) -> Result<Option<LinkedTree>, OpenError> {
         let root = self.root.as_path();
-        let found = remit_git::checkout(root).map_err(|e| OpenError::Git(root.to_owned(), e))?;
-        let Some(checkout) = found.filter(|c| c.work_tree == root && !c.common_dir.starts_with(root)) else {
+        let Some(checkout) =
+            self.checkout()?.filter(|c| c.work_tree == root && !c.common_dir.starts_with(root))
+        else {
             return Ok(None);
         };
         let path = |p: &Path| AbsPath::try_from(p).map_err(|e| OpenError::Path(p.to_owned(), e));
         let shared = FOLDERS.iter().chain(&FILES).map(|name| checkout.common_dir.join(name));
         let written = shared.chain([checkout.git_dir.clone()]).map(|p| path(&p)).collect::<Result<_, _>>()?;
         Ok(Some(LinkedTree { common: path(&checkout.common_dir)?, written }))
+    }
+
+    /// The git work tree that the workspace lies in, as it was when somebody first asked.
+    pub(crate) fn checkout(&self) -> Result<Option<&Checkout>, OpenError> {
+        if let Some(known) = self.checkout.get() {
+            return Ok(known.as_ref());
+        }
+        let root = self.root.as_path();
+        let found = remit_git::checkout(root).map_err(|e| OpenError::Git(root.to_owned(), e))?;
+        Ok(self.checkout.get_or_init(|| found).as_ref())
     }
 
     /// Findings as an error.
@@ -305,10 +339,9 @@ impl Workspace {
     /// The main checkout, which all linked worktrees share; the workspace itself where there is no git.
     pub fn main_checkout(&self) -> Result<PathBuf, OpenError> {
         let root = self.root.as_path();
-        let found = remit_git::checkout(root).map_err(|e| OpenError::Git(root.to_owned(), e))?;
-        Ok(match found {
+        Ok(match self.checkout()? {
             // A workspace below the top of its checkout keeps a state of its own.
-            Some(checkout) if checkout.work_tree == root => checkout.main,
+            Some(checkout) if checkout.work_tree == root => checkout.main.clone(),
             _ => root.to_owned(),
         })
     }
@@ -342,10 +375,9 @@ impl Workspace {
     /// person's whole home folder is none, else nothing in there could keep a state.
     fn trees(&self) -> Result<Vec<PathBuf>, OpenError> {
         let root = self.root.as_path();
-        let found = remit_git::checkout(root).map_err(|e| OpenError::Git(root.to_owned(), e))?;
         let home = std::fs::canonicalize(self.home.as_path()).unwrap_or_else(|_| self.home.as_path().into());
-        let checkouts = found.into_iter().flat_map(|c| [c.work_tree, c.main]);
-        let checkouts = checkouts.filter(|tree| !home.starts_with(tree));
+        let checkouts = self.checkout()?.into_iter().flat_map(|c| [&c.work_tree, &c.main]);
+        let checkouts = checkouts.filter(|tree| !home.starts_with(tree)).cloned();
         Ok(std::iter::once(root.to_owned()).chain(checkouts).collect())
     }
 

@@ -3,8 +3,8 @@
 //! does not vouch for a file, git would read it, which it cannot do inside: so git is asked to look once, outside.
 
 use crate::environment::Environment;
-use remit_core::AbsPath;
-use remit_git::{Entry, Tracked, checkout, tracked};
+use remit_core::{AbsPath, PathError};
+use remit_git::{Checkout, Entry, Tracked, tracked};
 use remit_policy::{Access, AgentPolicy};
 use remit_sandbox::plain::{Plain, spawn_plain};
 use std::ffi::OsString;
@@ -31,22 +31,40 @@ pub(crate) struct WorkTree {
     pub(crate) top: AbsPath,
     /// What git tracks; none if that cannot be told.
     pub(crate) tracked: Option<Tracked>,
+    git_dir: PathBuf,
+    /// Why the index cannot be read, if that is why.
+    unread: Option<io::Error>,
 }
 
 impl WorkTree {
-    /// Reads the index, if the workspace lies in a work tree.
-    pub(crate) fn of(workspace: &AbsPath) -> Option<Self> {
-        let found = checkout(workspace.as_path()).ok().flatten()?;
-        let top = AbsPath::try_from(found.work_tree.as_path()).ok()?;
-        // What cannot be read is unknown; whoever needs to know asks git.
-        Some(Self { top, tracked: tracked(&found.git_dir).ok().flatten() })
+    /// Reads the index of a checkout.
+    pub(crate) fn of(checkout: &Checkout) -> Result<Self, PathError> {
+        let top = AbsPath::try_from(checkout.work_tree.as_path())?;
+        let mut tree = Self { top, tracked: None, git_dir: checkout.git_dir.clone(), unread: None };
+        tree.read();
+        Ok(tree)
+    }
+
+    /// Reads the index. What cannot be read is unknown; whoever needs to know asks git.
+    fn read(&mut self) {
+        (self.tracked, self.unread) = match tracked(&self.git_dir) {
+            Ok(tracked) => (tracked, None),
+            Err(error) => (None, Some(error)),
+        };
+    }
+
+    /// What is to be said if it is not known what git tracks, since its index cannot be read.
+    pub(crate) fn unknown(&self) -> Option<String> {
+        let error = self.unread.as_ref().filter(|_| self.tracked.is_none())?;
+        Some(format!(
+            "not known: what git tracks, since its index cannot be read ({error}); all of the work tree is recorded as work"
+        ))
     }
 
     /// Makes sure that what git tracks is known, and that the index vouches for what this agent cannot read, if git
     /// would otherwise take it for deleted or changed in its sessions. What could not be done, in words.
     pub(crate) fn settle(&mut self, agent: &AgentPolicy, environment: &Environment) -> Option<String> {
-        let records = self.top.join(b".git").ok()?;
-        if !agent.access(&records).has(Access::READ) || agent.access(&self.top).has(Access::READ) {
+        if !self.is_narrowed(agent) {
             return None;
         }
         match &self.tracked {
@@ -63,8 +81,8 @@ impl WorkTree {
         }
         let mut looked = self.look(environment);
         // What was changed in this very second is as doubtful as before.
-        if let Some(Self { tracked: Some(tracked), .. }) =
-            looked.as_ref().ok().and_then(|()| Self::of(&self.top))
+        if looked.is_ok()
+            && let Ok(Some(tracked)) = tracked(&self.git_dir)
             && self.is_racy(&tracked, agent)
         {
             rest_of_the_second(tracked.written());
@@ -74,6 +92,13 @@ impl WorkTree {
         Some(format!(
             "git could not look at the work tree ({error}): git inside may take files that no rule grants for changed"
         ))
+    }
+
+    /// Whether an agent has git's records and not the whole work tree, so that files which git knows are out of its
+    /// sight.
+    pub(crate) fn is_narrowed(&self, agent: &AgentPolicy) -> bool {
+        let records = self.top.join(b".git").is_ok_and(|records| agent.access(&records).has(Access::READ));
+        records && !agent.access(&self.top).has(Access::READ)
     }
 
     /// Lets git look at all that it tracks, and write down what it has seen.

@@ -19,8 +19,8 @@ use std::io::IsTerminal;
 pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failure> {
     // A program may end with any code: only this one says that there was none.
     let session = start(args, environment).map_err(|failure| failure.ends(Exit::NeverStarted))?;
-    // What is held from the start only is in the session's first record; what is not held at all is said.
-    for note in session.notes.iter().filter(|n| n.starts_with("not held")) {
+    // What is held from the start only is in the session's first record; what is not held at all, or not known, is said.
+    for note in session.notes.iter().filter(|n| n.starts_with("not held") || n.starts_with("not known")) {
         report::talk(&format!("{DIM}remit: {}{DIM:#}\n", printable(note)));
     }
     let attended = session.attend();
