@@ -10,16 +10,25 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+/// What the disk tells of a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ground {
+    /// Errors: `ambiguous-root`, a leading `/` without a `root:` key where only the workspace has such a path;
+    /// `base-workspace`, one that is missing or no folder. Notes: `matches-nothing`, a rule on one path that does
+    /// not exist. A path that may not be looked at is taken to exist.
+    pub findings: Vec<Diagnostic>,
+    /// The literal paths of rules that grant writing and are no folders: files, or nothing yet. A pattern that
+    /// says itself that it means a folder (`out/`, `out/**`) is none where nothing exists yet, and a path that
+    /// may not be looked at is none.
+    pub single_files: BTreeSet<AbsPath>,
+}
+
 /// Looks at what the policy names. `workspace` is the resolved folder of the policy, `home` the person's.
-///
-/// Errors: `ambiguous-root`, a leading `/` without a `root:` key where only the workspace has such a path;
-/// `base-workspace`, one that is missing or no folder. Notes: `matches-nothing`, a rule on one path that does
-/// not exist. A path that may not be looked at is taken to exist.
-pub fn ground(source: &PolicySource, workspace: &Path, home: &Path) -> Vec<Diagnostic> {
+pub fn ground(source: &PolicySource, workspace: &Path, home: &Path) -> Ground {
     let mut found = Findings::default();
     let world = match world(source, workspace, home) {
         Ok(world) => world,
-        Err(finding) => return vec![*finding],
+        Err(finding) => return Ground { findings: vec![*finding], ..Ground::default() },
     };
     let all = spoken(source, &world);
     let mut unclear: BTreeSet<&Place> = BTreeSet::new();
@@ -35,20 +44,28 @@ pub fn ground(source: &PolicySource, workspace: &Path, home: &Path) -> Vec<Diagn
             base_exists(&base.place, &anchor.base, &mut found);
         }
     }
+    let mut single_files = BTreeSet::new();
     // A role's rule matches nothing only if it does so for each of its agents.
     let mut missing: BTreeMap<&Place, Missing<'_>> = BTreeMap::new();
-    for one in all.iter().filter(|one| one.rule.is_some() && !unclear.contains(&one.text.place)) {
+    for one in all.iter().filter(|one| one.rule.is_some()) {
         let Some(path) = one.pattern().and_then(|pattern| pattern.literal().cloned()) else { continue };
-        let missing = missing.entry(&one.text.place).or_default();
-        missing.text = &one.text.value;
-        missing.seen |= look(&path) != Seen::Nothing;
-        missing.looked_in.insert(one.anchor.base.clone());
+        let seen = look(&path);
+        if !unclear.contains(&one.text.place) {
+            let missing = missing.entry(&one.text.place).or_default();
+            missing.text = &one.text.value;
+            missing.seen |= seen != Seen::Nothing;
+            missing.looked_in.insert(one.anchor.base.clone());
+        }
+        let single = seen == Seen::File || (seen == Seen::Nothing && !says_folder(&one.text.value));
+        if single && one.access().has(Access::WRITE) {
+            single_files.insert(path);
+        }
     }
     for (place, missing) in missing.into_iter().filter(|(_, missing)| !missing.seen) {
         let message = format!("{} does not exist yet{}", shown(missing.text), missing.place(&world));
         found.push(Diagnostic::new(Severity::Note, "matches-nothing", place.clone(), message));
     }
-    found.into_list()
+    Ground { findings: found.into_list(), single_files }
 }
 
 /// A rule on one path, and what was looked for.
@@ -77,30 +94,13 @@ impl Missing<'_> {
 
 /// The errors of [`ground`], and those of compiling the policy.
 pub(crate) fn errors(source: &PolicySource, workspace: &Path, home: &Path) -> Vec<Diagnostic> {
-    let mut found = ground(source, workspace, home);
+    let mut found = ground(source, workspace, home).findings;
     found.retain(|finding| finding.severity == Severity::Error);
     match world(source, workspace, home).map(|world| Policy::compile(source, &world)) {
         Ok(Err(errors)) => crate::merged(found, errors),
         // The folders that cannot be used are told already.
         Ok(Ok(_)) | Err(_) => found,
     }
-}
-
-/// The literal paths of rules that grant writing and are no folders: files, or nothing yet. A pattern that
-/// says itself that it means a folder (`out/`, `out/**`) is none where nothing exists yet, and a path that
-/// may not be looked at is none.
-pub fn single_files(source: &PolicySource, workspace: &Path, home: &Path) -> BTreeSet<AbsPath> {
-    let Ok(world) = world(source, workspace, home) else { return BTreeSet::new() };
-    let mut files = BTreeSet::new();
-    for one in spoken(source, &world).iter().filter(|one| one.access().has(Access::WRITE)) {
-        let Some(path) = one.pattern().and_then(|pattern| pattern.literal().cloned()) else { continue };
-        match look(&path) {
-            Seen::File => files.insert(path),
-            Seen::Nothing => !says_folder(&one.text.value) && files.insert(path),
-            Seen::Folder | Seen::Unclear => false,
-        };
-    }
-    files
 }
 
 /// The two folders that patterns hang on; what else a world has makes no difference here.
@@ -241,6 +241,7 @@ mod tests {
     fn said(text: &str, workspace: &Path) -> Vec<String> {
         let source = crate::load("remit.yaml", text.as_bytes()).unwrap();
         ground(&source, workspace, Path::new("/nonexistent-home"))
+            .findings
             .into_iter()
             .map(|f| {
                 let help = f.help.map(|help| format!(" / {help}")).unwrap_or_default();
@@ -251,7 +252,7 @@ mod tests {
 
     fn files(text: &str, workspace: &Path) -> Vec<String> {
         let source = crate::load("remit.yaml", text.as_bytes()).unwrap();
-        let all = single_files(&source, workspace, Path::new("/nonexistent-home"));
+        let all = ground(&source, workspace, Path::new("/nonexistent-home")).single_files;
         all.iter().map(|path| path.to_string().replace(workspace.to_str().unwrap(), "W")).collect()
     }
 
@@ -324,7 +325,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_absolute_is_an_error() {
         let source = crate::load("remit.yaml", b"version: \"1.0\"\n").unwrap();
-        let findings = ground(&source, Path::new("x"), Path::new("/"));
+        let findings = ground(&source, Path::new("x"), Path::new("/")).findings;
         assert_eq!(findings[0].message, "`x` cannot be the workspace: the path is not absolute");
     }
 }

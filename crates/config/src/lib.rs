@@ -3,7 +3,7 @@
 //! [`find()`] reads the nearest policy file. [`load()`] turns its text into a
 //! [`PolicySource`](remit_policy::PolicySource), or says all that is wrong with it ([`load_in()`] looks at the disk for
 //! that, too). [`render()`] writes the
-//! canonical form, [`init::propose`] a first policy. [`ground()`] and [`single_files`] look at the disk, [`check()`],
+//! canonical form, [`init::propose`] a first policy. [`ground()`] looks at the disk, [`check()`],
 //! [`none_but_tracked`] and [`run_tests`] ask a compiled policy.
 #![expect(
     clippy::disallowed_methods,
@@ -30,7 +30,7 @@ mod tree;
 
 pub use check::check;
 pub use find::{FindError, Found, find};
-pub use ground::{ground, single_files};
+pub use ground::{Ground, ground};
 pub use load::{VERSION, load, load_in, merged};
 pub use nearest::hint;
 pub use own_tests::{run_tests, tested_folders};

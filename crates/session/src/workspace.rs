@@ -169,11 +169,12 @@ impl Workspace {
         more: Vec<BaseRule>,
         single_files: BTreeSet<AbsPath>,
     ) -> Result<(Option<Policy>, Vec<Diagnostic>), OpenError> {
-        Ok(self.judge_in(&self.world(disk, more, single_files)?))
+        let (world, findings) = self.world(disk, more, single_files)?;
+        Ok(self.judge_in(&world, findings))
     }
 
-    fn judge_in(&self, world: &World) -> (Option<Policy>, Vec<Diagnostic>) {
-        let findings = remit_config::ground(&self.source, self.root.as_path(), self.home.as_path());
+    /// `findings` came with the world.
+    fn judge_in(&self, world: &World, findings: Vec<Diagnostic>) -> (Option<Policy>, Vec<Diagnostic>) {
         let (policy, more) = match Policy::compile(&self.source, world) {
             Ok(compiled) => (Some(compiled.policy), compiled.notes),
             Err(errors) => (None, errors),
@@ -181,23 +182,20 @@ impl Workspace {
         (policy, remit_config::merged(findings, more))
     }
 
-    /// Where things are on this machine.
+    /// Where things are on this machine, and what was found about the policy on the way.
     fn world(
         &self,
         disk: &dyn Disk,
         more: Vec<BaseRule>,
         mut single_files: BTreeSet<AbsPath>,
-    ) -> Result<World, OpenError> {
+    ) -> Result<(World, Vec<Diagnostic>), OpenError> {
         let mut rules = base::rules(self.source.base, &self.environment);
         rules.extend(more);
         let linked = self.linked()?;
         let file = |p: &&AbsPath| FILES.iter().any(|name| p.file_name() == Some(name.as_bytes()));
         single_files.extend(linked.iter().flat_map(|l| &l.written).filter(file).cloned());
-        single_files.extend(remit_config::single_files(
-            &self.source,
-            self.root.as_path(),
-            self.home.as_path(),
-        ));
+        let ground = remit_config::ground(&self.source, self.root.as_path(), self.home.as_path());
+        single_files.extend(ground.single_files);
         let runtime = self.environment.runtime(rustix::process::getuid().as_raw());
         let runtime = std::fs::canonicalize(&runtime).unwrap_or(runtime);
         // Another session's socket is another session's identity.
@@ -225,7 +223,7 @@ impl Workspace {
             single_files,
         };
         links::follow(&mut world, &self.git_elsewhere()?, disk)?;
-        Ok(world)
+        Ok((world, ground.findings))
     }
 
     /// The git folders of this checkout that lie outside the workspace.
@@ -254,7 +252,7 @@ impl Workspace {
         more: Vec<BaseRule>,
         single_files: BTreeSet<AbsPath>,
     ) -> Result<Policy, OpenError> {
-        let mut world = self.world(disk, Vec::new(), BTreeSet::new())?;
+        let (mut world, findings) = self.world(disk, Vec::new(), BTreeSet::new())?;
         let every = base::session_rules(&self.root);
         let own: Vec<BaseRule> = more.iter().filter(|rule| !every.contains(rule)).cloned().collect();
         // Each rule that every session has must be among them, or the tests are about something else.
@@ -264,7 +262,7 @@ impl Workspace {
         let common = (!same).then(|| world.clone());
         world.base.extend(more);
         world.single_files.extend(single_files);
-        let (policy, _) = self.sound(self.judge_in(&world))?;
+        let (policy, _) = self.sound(self.judge_in(&world, findings))?;
         self.passes(&policy, common).map(|()| policy)
     }
 
@@ -298,12 +296,13 @@ impl Workspace {
     /// protected everywhere are protected, too.
     pub fn policy_outside(&self) -> Result<Policy, OpenError> {
         let memory = self.state_place()?.listings();
-        let mut world = remembering(&memory, |disk| self.world(disk, Vec::new(), BTreeSet::new()))?;
+        let of_all = |disk: &dyn Disk| self.world(disk, Vec::new(), BTreeSet::new());
+        let (mut world, findings) = remembering(&memory, of_all)?;
         let same = self.tests_are_apart_from(world.private.iter(), &world);
         let common = (!same).then(|| world.clone());
         world.base.extend(base::session_rules(&self.root));
         world.private.clear();
-        let (policy, _) = self.sound(self.judge_in(&world))?;
+        let (policy, _) = self.sound(self.judge_in(&world, findings))?;
         self.passes(&policy, common).map(|()| policy)
     }
 

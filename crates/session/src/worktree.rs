@@ -37,20 +37,14 @@ pub(crate) struct WorkTree {
 }
 
 impl WorkTree {
-    /// Reads the index of a checkout.
+    /// Reads the index of a checkout. If it cannot be read, what is tracked is unknown; whoever needs to know asks git.
     pub(crate) fn of(checkout: &Checkout) -> Result<Self, PathError> {
         let top = AbsPath::try_from(checkout.work_tree.as_path())?;
-        let mut tree = Self { top, tracked: None, git_dir: checkout.git_dir.clone(), unread: None };
-        tree.read();
-        Ok(tree)
-    }
-
-    /// Reads the index. What cannot be read is unknown; whoever needs to know asks git.
-    fn read(&mut self) {
-        (self.tracked, self.unread) = match tracked(&self.git_dir) {
+        let (tracked, unread) = match tracked(&checkout.git_dir) {
             Ok(tracked) => (tracked, None),
             Err(error) => (None, Some(error)),
         };
+        Ok(Self { top, tracked, git_dir: checkout.git_dir.clone(), unread })
     }
 
     /// What is to be said if it is not known what git tracks, since its index cannot be read.

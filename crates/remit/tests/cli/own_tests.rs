@@ -3,6 +3,7 @@
 use crate::place::{POLICY, remit, trimmed, workspace};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt as _;
 use test_support::TestEnv;
 
 /// A policy whose second test is wrong, or right.
@@ -90,5 +91,24 @@ fn what_a_session_has_beside_decides_no_test() -> Result<()> {
     env.write(env.project().join("remit.yaml"), POLICY.to_owned() + &tests)?;
     remit(&env, &["check"])?.ended(0)?;
     remit(&env, &["run", "--", &program])?.ended(4)?;
+    Ok(())
+}
+
+/// A session also sees the folder of its own program. What a test says is about what all sessions have, and it must
+/// come out in each as `check` says.
+#[test]
+fn what_one_session_has_beside_changes_no_test() -> Result<()> {
+    for (expect, checked, ran) in [("deny", 0, 0), ("allow", 3, 125)] {
+        let env = workspace()?;
+        let program = env.root().join("tools/true");
+        env.write(&program, "#!/bin/sh\nexit 0\n")?;
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+        let path = env.root().join("tools/x").display().to_string();
+        let test =
+            format!("tests:\n  - {{agent: default, verb: read, path: \"{path}\", expect: {expect}}}\n");
+        env.write(env.project().join("remit.yaml"), POLICY.to_owned() + &test)?;
+        remit(&env, &["check"])?.ended(checked)?;
+        remit(&env, &["run", "--", &program.display().to_string()])?.ended(ran)?;
+    }
     Ok(())
 }

@@ -78,6 +78,26 @@ fn a_session_cannot_say_what_later_ones_need_not_record() -> Result<()> {
 const ALL: &str = "version: \"1.0\"\nagents:\n  default:\n    permissions: [{path: \".\", access: all}]\n";
 
 #[test]
+fn an_index_that_cannot_be_read_is_said_and_all_is_work() -> Result<()> {
+    let env = own()?;
+    sh(&env, "printf junk >.git/index")?.ended(0)?;
+    let next = sh(&env, "echo x >>src/a.rs; rm .git/index; git reset -q")?.ended(0)?;
+    assert!(next.stderr.contains("not known: what git tracks"), "{}", next.stderr);
+    let after = sh(&env, "true")?.ended(0)?;
+    assert!(!after.stderr.contains("not known"), "{}", after.stderr);
+    let records = records(&env)?;
+    assert_eq!(count(&records, "allow", "write", "/src/a.rs"), 1);
+    let notes: Vec<String> = records
+        .iter()
+        .filter(|record| record["event"] == "session-start")
+        .map(|record| record["detail"]["notes"].to_string())
+        .collect();
+    let said: Vec<bool> = notes.iter().map(|notes| notes.contains("not known")).collect();
+    assert_eq!(said, [false, true, false], "{notes:?}");
+    Ok(())
+}
+
+#[test]
 fn git_in_its_ordinary_course_is_refused_nothing() -> Result<()> {
     each_user(ALL, |env| {
         let script = "mkdir new && echo x >new/file && echo y >>src/a.rs && git stash -qu && git stash pop -q && git add . && git commit -qm x && git switch -qc other && git switch -q main";
