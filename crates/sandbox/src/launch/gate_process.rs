@@ -32,7 +32,7 @@ const LONGEST: Duration = Duration::from_millis(2);
 
 /// A session that runs.
 struct Session {
-    job: Job,
+    job: Arc<Job>,
     serving: Vec<JoinHandle<()>>,
 }
 
@@ -72,10 +72,10 @@ impl Job {
 
 /// Runs the gate's part. `ipc`: the holder's IPC namespace. Never returns.
 pub(super) fn gate_process(spec: Spec, command: &Command, ipc: u64, holder: Channel, control: Channel) -> ! {
-    let authority = spec.authority.clone();
-    match begin(spec, command, ipc, &holder) {
+    let holder = Arc::new(holder);
+    match begin(spec, command, ipc, &holder, control) {
         Ok(session) => {
-            serve(session, authority, holder, control);
+            serve(&session, &holder);
             raw::leave(0)
         }
         Err(report) => {
@@ -86,8 +86,15 @@ pub(super) fn gate_process(spec: Spec, command: &Command, ipc: u64, holder: Chan
     }
 }
 
-fn begin(spec: Spec, command: &Command, ipc: u64, holder: &Channel) -> Result<Session, Report> {
+fn begin(
+    spec: Spec,
+    command: &Command,
+    ipc: u64,
+    holder: &Arc<Channel>,
+    control: Channel,
+) -> Result<Session, Report> {
     let (plan, cwd, authority) = (spec.plan, spec.cwd, spec.authority);
+    let answering = Arc::clone(&authority);
     let start = || -> Result<(Session, Channel), Failure> {
         raw::set_signals(Signals::Ignored);
         die_with_holder()?;
@@ -123,14 +130,22 @@ fn begin(spec: Spec, command: &Command, ipc: u64, holder: &Channel) -> Result<Se
                     .unwrap_or_else(|_| Err(Errno::IO).step(|| "let go of the old root".to_owned()))?;
                 // Until the threads are there its calls wait.
                 ours.send(GO).step(|| "reach the agent".to_owned())?;
-                Ok((Session { job, serving: begin_to_serve(gate)? }, ours))
+                let serving = begin_to_serve(gate)?;
+                beside("control", move || answer(&control, &*answering))?;
+                Ok((Session { job: Arc::new(job), serving }, ours))
             }
         }
     };
     let (session, agent) = start().map_err(Report::Failed)?;
-    watch_start(&agent, holder)?;
+    watch_start(&agent, holder, &session.job)?;
     holder.send(&Report::Started.bytes()).step(|| "reach the holder".to_owned()).map_err(Report::Failed)?;
     Ok(session)
+}
+
+/// Starts a thread that is not waited for: it ends with the process.
+fn beside(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(work).map(drop).step(|| "start a thread".to_owned())
 }
 
 /// The death of the holder's thread is this process's own, and so the session's.
@@ -198,7 +213,7 @@ fn receive(channel: &Channel) -> Result<Report, Failure> {
 
 /// Tells the holder what was measured, and lets the agent go on when the holder has taken note of it. Waits until the
 /// agent has become the program: its end of the channel closes by that.
-fn watch_start(agent: &Channel, holder: &Channel) -> Result<(), Report> {
+fn watch_start(agent: &Channel, holder: &Arc<Channel>, job: &Arc<Job>) -> Result<(), Report> {
     let gone = || Report::Failed(Failure { step: "keep the agent alive".to_owned(), error: Errno::SRCH });
     let measured = match receive(agent).map_err(Report::Failed)? {
         Report::Measured(measured) => measured,
@@ -210,6 +225,8 @@ fn watch_start(agent: &Channel, holder: &Channel) -> Result<(), Report> {
     }
     noted(measured, holder).map_err(Report::Failed)?;
     agent.send(GO).step(|| "reach the agent".to_owned()).map_err(Report::Failed)?;
+    let (orders, job) = (Arc::clone(holder), Arc::clone(job));
+    beside("orders", move || take_orders(&orders, &job)).map_err(Report::Failed)?;
     match receive(agent).map_err(Report::Failed)? {
         Report::Closed => Ok(()),
         other => Err(other),
@@ -224,14 +241,8 @@ fn noted(measured: Measured, holder: &Channel) -> Result<(), Failure> {
     }
 }
 
-fn serve(session: Session, authority: Arc<dyn Authority>, holder: Channel, control: Channel) {
-    let holder = Arc::new(holder);
-    let agent = session.job.agent;
-    let orders = holder.clone();
-    // Neither thread is waited for: they end with the process.
-    let _orders = std::thread::spawn(move || take_orders(&orders, &session.job));
-    let _control = std::thread::spawn(move || answer(&control, &*authority));
-    let ended = reap(agent, &holder);
+fn serve(session: &Session, holder: &Channel) {
+    let ended = reap(session.job.agent, holder);
     // A holder that does not listen any more has ended, and this process with it.
     holder.send(&Report::Ended(ended).bytes()).ok();
     end_the_rest();
