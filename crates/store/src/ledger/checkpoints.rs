@@ -48,7 +48,8 @@ pub fn checkpoint(
     let kept = read_anchor(anchor)?;
     let found = last.as_ref().map_or(0, |last| last.statement.number);
     let (anchored, honest) = match &kept {
-        Anchor::Found(kept) if ours(kept) => {
+        // As a rule it is the last one once more, whose signature has been checked.
+        Anchor::Found(kept) if last.as_ref() == Some(kept) || ours(kept) => {
             let said = &kept.statement;
             (Some(said.number), said.ledger == ledger.id() && said.number <= found)
         }
