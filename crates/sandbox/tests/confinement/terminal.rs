@@ -6,6 +6,7 @@ use remit_sandbox::attend::attend;
 use remit_sandbox::launch::{ChildExit, Running, Stdio, WindowSize, launch};
 use remit_sandbox::pty::{resize, window_size};
 use remit_sandbox::signals::Signals;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -96,9 +97,15 @@ fn a_relay() {
     assert_eq!(running.wait(), ChildExit::Code(6));
     let after = tcgetattr(&slave).unwrap();
     assert_eq!((after.local_modes, after.input_modes), (before.local_modes, before.input_modes));
-    let mut buffer = [0; 4096];
-    let length = rustix::io::read(&master, &mut buffer).unwrap();
-    let text = String::from_utf8_lossy(&buffer[..length]);
+    // What was written comes in as many pieces as the kernel likes.
+    let (mut text, mut buffer) = (String::new(), [0; 4096]);
+    let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
+    while !text.contains("got typed")
+        && poll(&mut [PollFd::new(&master, PollFlags::IN)], Some(&patience)).unwrap() > 0
+    {
+        let length = rustix::io::read(&master, &mut buffer).unwrap();
+        text.push_str(&String::from_utf8_lossy(&buffer[..length]));
+    }
     assert!(text.contains("20 70") && text.contains("got typed"), "{text:?}");
 }
 
