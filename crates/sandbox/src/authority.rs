@@ -2,7 +2,8 @@
 
 use remit_core::{AbsPath, Verb};
 
-/// A change of the file tree that a process of the session has asked for and that could be done.
+/// A change of the file tree that a process of the session has asked for and that could be done, or that nothing but
+/// the view stands against.
 #[derive(Debug)]
 pub struct Operation<'a> {
     /// What it is in the policy's words. A link of either kind is a `rename`: a second name. Opening what
@@ -18,7 +19,7 @@ pub struct Operation<'a> {
     pub to: Option<Target<'a>>,
     /// The caller's process (thread group), by its number in the session.
     pub pid: u32,
-    /// Whether something has the name `path`.
+    /// Whether something has the name `path`; `false` below a cover, where nobody can tell.
     pub exists: bool,
     /// Whether what it has, or will have, is a folder.
     pub is_dir: bool,
@@ -43,7 +44,8 @@ pub enum Fixed {
     Outside,
     /// Another process, which may be the gate itself: the path is its place on `/proc`.
     Foreign,
-    /// It lies, or would lie, where the session's view is read-only: in a folder that only leads somewhere, say.
+    /// The view stands against it: the place is read-only, as a folder that only leads somewhere, or below a cover;
+    /// or the name belongs to a mount, or to a placeholder.
     View,
 }
 

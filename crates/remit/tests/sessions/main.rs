@@ -7,6 +7,7 @@ mod demo;
 mod ends;
 mod exits;
 mod files;
+mod hidden;
 mod inside;
 mod jobs;
 mod leftovers;

@@ -2,6 +2,8 @@
 //! judged object. The calls that take a descriptor stop here too, for one that is open for reading is enough.
 
 use super::caller::Caller;
+use super::halt::Halt;
+use super::names::either;
 use super::open::MODES;
 use super::place::{Object, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
@@ -56,7 +58,7 @@ enum What {
 }
 
 /// Plans the calls of all five families.
-pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     match call.family() {
         Some(Family::Truncate) => truncate(caller, call),
         Some(Family::Mode) => mode(caller, call),
@@ -93,12 +95,12 @@ impl Aim {
     }
 
     /// Finds it, and what the caller called it.
-    fn find(&self, caller: &Caller<'_>) -> Result<(Object, Vec<u8>), Errno> {
+    fn find(&self, caller: &Caller<'_>) -> Result<(Object, Vec<u8>), Halt> {
         let asked = self.path.map(|path| caller.string(path)).transpose()?;
         let object = target(caller, self.base, asked.as_deref(), self.links, self.empty)?;
         // A descriptor without access to the content is none for the calls that take nothing else.
         if self.path.is_none() && rustix::fs::fcntl_getfl(&object.fd)?.contains(OFlags::PATH) {
-            return Err(Errno::BADF);
+            return Err(Errno::BADF.into());
         }
         Ok((object, asked.unwrap_or_default()))
     }
@@ -108,32 +110,31 @@ impl Aim {
         caller: &Caller<'_>,
         call: &Call,
         what: impl FnOnce(&Object) -> Result<What, Errno>,
-    ) -> Result<Planned, Errno> {
+    ) -> Result<Planned, Halt> {
         let (object, asked) = self.find(caller)?;
         let what = what(&object)?;
         // Nothing of what the kernel shows on /proc carries anything that could be changed to any use.
         if object.standing == Standing::Proc {
-            return Err(Errno::PERM);
+            return Err(Errno::PERM.into());
         }
         let (end, standing) = (End::of(&object, &asked), object.standing);
         // To hold a file open for writing is no right to change what else it carries.
         let standing = match &what {
             What::Length(_) => object.standing_for(OFlags::WRONLY),
+            What::Times(_) => standing,
+            // Its mode is what it is known by, and another session's cover stands on it.
+            _ if object.is_placeholder() => either(standing, Standing::Fixed),
             _ => standing,
         };
-        // Its mode is what it is known by, and another session's cover stands on it.
-        if object.is_placeholder() && !matches!(what, What::Times(_)) {
-            return Err(Errno::BUSY);
-        }
         let deed = Deed::Change(Change { object, what });
         Ok(Plan { verb: Verb::Write, syscall: call.1, end, to: None, standing, deed }.into())
     }
 }
 
-fn truncate(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn truncate(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [path, length, ..] = caller.notice().arguments;
     if (length as i64) < 0 {
-        return Err(Errno::INVAL);
+        return Err(Errno::INVAL.into());
     }
     Aim::path(path, Links::Follow).plan(caller, call, |object| match object.kind() {
         FileType::RegularFile => Ok(What::Length(length)),
@@ -142,7 +143,7 @@ fn truncate(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     })
 }
 
-fn mode(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn mode(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, b, c, d, ..] = caller.notice().arguments;
     let (aim, mode) = match i64::from(call.0) {
         libc::SYS_chmod => (Aim::path(a, Links::Follow), b),
@@ -158,7 +159,7 @@ fn mode(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     })
 }
 
-fn owner(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn owner(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, b, c, d, e, ..] = caller.notice().arguments;
     let (aim, user, group) = match i64::from(call.0) {
         libc::SYS_chown => (Aim::path(a, Links::Follow), b, c),
@@ -172,7 +173,7 @@ fn owner(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     aim.plan(caller, call, |_| Ok(What::Owner(user, group)))
 }
 
-fn times(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn times(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, b, c, d, ..] = caller.notice().arguments;
     let by_descriptor = b == 0 && a as i32 != libc::AT_FDCWD;
     let (aim, address) = match i64::from(call.0) {
@@ -181,7 +182,7 @@ fn times(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         libc::SYS_futimesat => (Aim::at(a, b, AtFlags::empty())?, c),
         _ if by_descriptor => {
             if d as u32 != 0 {
-                return Err(Errno::INVAL);
+                return Err(Errno::INVAL.into());
             }
             (Aim::descriptor(a), c)
         }
@@ -219,7 +220,7 @@ fn read_times(caller: &Caller<'_>, call: &Call, address: u64) -> Result<Timestam
     Ok(Timestamps { last_access: one()?, last_modification: one()? })
 }
 
-fn attribute(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn attribute(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, name, value, size, flags, ..] = caller.notice().arguments;
     let (aim, sets) = match i64::from(call.0) {
         libc::SYS_setxattr => (Aim::path(a, Links::Follow), true),
@@ -231,12 +232,12 @@ fn attribute(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     };
     let name = match caller.string(name) {
         Ok(name) if (1..=LONGEST_NAME).contains(&name.len()) => name,
-        Ok(_) | Err(Errno::NAMETOOLONG) => return Err(Errno::RANGE),
-        Err(error) => return Err(error),
+        Ok(_) | Err(Errno::NAMETOOLONG) => return Err(Errno::RANGE.into()),
+        Err(error) => return Err(error.into()),
     };
     let what = if sets {
         if size > LONGEST_VALUE {
-            return Err(Errno::TOOBIG);
+            return Err(Errno::TOOBIG.into());
         }
         let value = caller.bytes(value, size as usize)?;
         What::Set { name, value, flags: XattrFlags::from_bits_retain(flags as u32) }

@@ -8,6 +8,7 @@
 //! what `getsockname` answers.
 
 use super::caller::Caller;
+use super::halt::Halt;
 use super::names::free;
 use super::place::{Place, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
@@ -43,15 +44,15 @@ pub(super) struct Binding {
 }
 
 /// Plans `bind`.
-pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [number, address, length, ..] = caller.notice().arguments;
     let Some(text) = text(caller, address, length) else { return Ok(Planned::Now(Reply::Continue)) };
     let socket = caller.descriptor(number as i32)?;
     if socket_domain(&socket) != Ok(AddressFamily::UNIX) {
         return Ok(Planned::Now(Reply::Continue));
     }
-    let place = free(caller, libc::AT_FDCWD, &text, false).map_err(|error| match error {
-        Errno::EXIST => Errno::ADDRINUSE,
+    let place = free(caller, libc::AT_FDCWD, &text, false).map_err(|halt| match halt {
+        Halt::Error(Errno::EXIST) => Errno::ADDRINUSE.into(),
         other => other,
     })?;
     let base = if text.starts_with(b"/") { None } else { Some(caller.base(libc::AT_FDCWD)?) };
@@ -59,7 +60,7 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     let (end, standing) = (End::at(&place, &text), place.standing);
     // The kernel refuses it there, but not in these words.
     if standing == Standing::Proc {
-        return Err(Errno::PERM);
+        return Err(Errno::PERM.into());
     }
     let deed = Deed::Bind(Box::new(Binding { socket, text, base, place, mask }));
     Ok(Plan { verb: Verb::Create, syscall: call.1, end, to: None, standing, deed }.into())

@@ -4,14 +4,15 @@
 //! `table` says what becomes of each call, `filter` makes the kernel's program from it, `serve` receives,
 //! `plan` and the families (`open`, `names`, `attributes`, `bind`, `processes`, `watch`) say what is asked and do it,
 //! `waiting` does what
-//! must wait for another process, `resolve` and `proc_walk` find the place, `mounts` says whether it is the
-//! session's, `caller` reads what belongs to the caller.
+//! must wait for another process, `resolve` and `proc_walk` find the place, `halt` is what they find instead,
+//! `mounts` says whether it is the session's, `caller` reads what belongs to the caller.
 
 mod attributes;
 mod bind;
 mod caller;
 mod devices;
 mod filter;
+mod halt;
 mod mounts;
 mod names;
 mod notify;

@@ -11,9 +11,12 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 #[derive(Default)]
 pub(super) struct Mounts {
     known: RwLock<Vec<Mount>>,
-    /// The number of the one that the view's own folders lie on.
-    own: OnceLock<Option<u64>>,
+    /// The one that the view's own folders lie on: its number, and that of its file system.
+    own: OnceLock<Option<(u64, Device)>>,
 }
+
+/// The number of a file system, in two halves.
+type Device = (u32, u32);
 
 struct Mount {
     id: u64,
@@ -46,15 +49,27 @@ impl Mounts {
     /// Whether this lies on the mount of the view's own folders, which hold nothing but what leads to something
     /// that is shown. Not to be asked before the machine's tree is out of reach.
     pub(super) fn is_own(&self, file: impl AsFd) -> bool {
-        let own = *self.own.get_or_init(|| open(b"/").ok().and_then(of));
+        let own = self.own();
         own.is_some() && of(file) == own
+    }
+
+    /// Whether this is a cover of something that must not be seen: covers come from the file system of the view's
+    /// own folders, and each is a mount of its own.
+    pub(super) fn is_cover(&self, file: impl AsFd) -> bool {
+        self.own()
+            .zip(of(file))
+            .is_some_and(|((own, device), (mount, other))| device == other && own != mount)
+    }
+
+    fn own(&self) -> Option<(u64, Device)> {
+        *self.own.get_or_init(|| open(b"/").ok().and_then(of))
     }
 
     fn look(&self, mount: u64, name: &[u8]) -> Option<Way> {
         let mut rest = name;
         while rest.starts_with(b"/") {
             if let Ok(there) = open(rest)
-                && of(&there) == Some(mount)
+                && of(&there).is_some_and(|(number, _)| number == mount)
             {
                 let fixed = fstatvfs(&there).ok()?.f_flag.contains(StatVfsMountFlags::RDONLY);
                 let way = if fixed { Way::Fixed } else { Way::Open };
@@ -78,10 +93,11 @@ fn open(name: &[u8]) -> Result<OwnedFd, rustix::io::Errno> {
     openat2(CWD, name, flags, Mode::empty(), resolve)
 }
 
-/// The number of the mount that a descriptor is on; none if the kernel does not tell.
-fn of(file: impl AsFd) -> Option<u64> {
+/// The numbers of the mount that a descriptor is on and of its file system; none if the kernel does not tell.
+fn of(file: impl AsFd) -> Option<(u64, Device)> {
     let stat = statx(file, c"", AT_ITSELF, StatxFlags::MNT_ID).ok()?;
-    (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id)
+    let device = (stat.stx_dev_major, stat.stx_dev_minor);
+    (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some((stat.stx_mnt_id, device))
 }
 
 #[cfg(test)]
@@ -92,12 +108,13 @@ mod tests {
     fn a_mount_is_known_by_any_name_above_and_no_other_is() {
         let mounts = Mounts::default();
         let here = open(b"/proc").unwrap();
-        let id = of(&here).unwrap();
+        let (id, _) = of(&here).unwrap();
         assert_eq!(mounts.find(id, b"/proc/no such name (deleted)"), Some(Way::Open));
         assert_eq!(mounts.find(id, b"anything, for it is known now"), Some(Way::Open));
         assert_eq!(mounts.find(u64::MAX, b"/proc/self"), None);
         let root = open(b"/").unwrap();
-        assert_eq!(mounts.find(of(&root).unwrap(), b"pipe:[1]"), None);
+        assert_eq!(mounts.find(of(&root).unwrap().0, b"pipe:[1]"), None);
         assert!(mounts.is_own(&root) && !mounts.is_own(&here));
+        assert!(!mounts.is_cover(&root) && !mounts.is_cover(&here));
     }
 }

@@ -1,6 +1,7 @@
 //! Making, removing, linking and moving names.
 
 use super::caller::Caller;
+use super::halt::{Halt, both};
 use super::open::MODES;
 use super::place::{Last, Object, Origin, Place, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
@@ -38,7 +39,7 @@ pub(super) enum Naming {
 }
 
 /// Plans the calls of all six families.
-pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     match call.family() {
         Some(Family::MakeFolder) => make_folder(caller, call),
         Some(Family::MakeNode) => make_node(caller, call),
@@ -54,15 +55,15 @@ fn planned(call: &Call, verb: Verb, end: End, standing: Standing, naming: Naming
 }
 
 /// The place of a name that must be free.
-pub(super) fn free(caller: &Caller<'_>, base: i32, path: &[u8], folder: bool) -> Result<Place, Errno> {
+pub(super) fn free(caller: &Caller<'_>, base: i32, path: &[u8], folder: bool) -> Result<Place, Halt> {
     let place = resolve(caller, base, path, Links::Name)?;
     if place.object.is_some() {
-        return Err(Errno::EXIST);
+        return Err(Errno::EXIST.into());
     }
-    if place.slash && !folder { Err(Errno::NOENT) } else { Ok(place) }
+    if place.slash && !folder { Err(Errno::NOENT.into()) } else { Ok(place) }
 }
 
-fn make_folder(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn make_folder(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, b, c, ..] = caller.notice().arguments;
     let (base, path, mode) = match i64::from(call.0) {
         libc::SYS_mkdir => (libc::AT_FDCWD, a, b),
@@ -78,7 +79,7 @@ fn make_folder(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     Ok(planned(call, Verb::Create, end, standing, naming))
 }
 
-fn make_node(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn make_node(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, b, c, ..] = caller.notice().arguments;
     let (base, path, mode) = match i64::from(call.0) {
         libc::SYS_mknod => (libc::AT_FDCWD, a, b),
@@ -88,8 +89,8 @@ fn make_node(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         0 | libc::S_IFREG => FileType::RegularFile,
         libc::S_IFIFO => FileType::Fifo,
         libc::S_IFSOCK => FileType::Socket,
-        libc::S_IFCHR | libc::S_IFBLK | libc::S_IFDIR => return Err(Errno::PERM),
-        _ => return Err(Errno::INVAL),
+        libc::S_IFCHR | libc::S_IFBLK | libc::S_IFDIR => return Err(Errno::PERM.into()),
+        _ => return Err(Errno::INVAL.into()),
     };
     let path = caller.string(path)?;
     let place = free(caller, base, &path, false)?;
@@ -101,7 +102,7 @@ fn make_node(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
 }
 
 /// Only the link's own place is judged: what is done through it is judged where it leads.
-fn make_symlink(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn make_symlink(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, b, c, ..] = caller.notice().arguments;
     let (base, path) = match i64::from(call.0) {
         libc::SYS_symlink => (libc::AT_FDCWD, b),
@@ -109,7 +110,7 @@ fn make_symlink(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     };
     let text = caller.string(a)?;
     if text.is_empty() {
-        return Err(Errno::NOENT);
+        return Err(Errno::NOENT.into());
     }
     let path = caller.string(path)?;
     let place = free(caller, base, &path, false)?;
@@ -119,7 +120,7 @@ fn make_symlink(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     Ok(planned(call, Verb::Rename, end, standing, Naming::Symlink { place, text }))
 }
 
-fn remove(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn remove(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, b, c, ..] = caller.notice().arguments;
     let (base, path, flags) = match i64::from(call.0) {
         libc::SYS_unlink => (libc::AT_FDCWD, a, AtFlags::empty()),
@@ -127,74 +128,76 @@ fn remove(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         _ => (a as i32, b, AtFlags::from_bits_retain(c as u32)),
     };
     if !AtFlags::REMOVEDIR.contains(flags) {
-        return Err(Errno::INVAL);
+        return Err(Errno::INVAL.into());
     }
     let path = caller.string(path)?;
     let place = resolve(caller, base, &path, Links::Name)?;
     let folder = !flags.is_empty();
     match (place.last, folder) {
         (Last::Name, _) => {}
-        (_, false) => return Err(Errno::ISDIR),
-        (Last::Dot, true) => return Err(Errno::INVAL),
-        (Last::DotDot, true) => return Err(Errno::NOTEMPTY),
-        (Last::Root, true) => return Err(Errno::BUSY),
+        (_, false) => return Err(Errno::ISDIR.into()),
+        (Last::Dot, true) => return Err(Errno::INVAL.into()),
+        (Last::DotDot, true) => return Err(Errno::NOTEMPTY.into()),
+        (Last::Root, true) => return Err(Errno::BUSY.into()),
     }
     match &place.object {
-        None => return Err(Errno::NOENT),
-        Some(object) if folder && !object.is_folder() => return Err(Errno::NOTDIR),
-        Some(object) if !folder && object.is_folder() => return Err(Errno::ISDIR),
-        Some(_) if !folder && place.slash => return Err(Errno::NOTDIR),
-        Some(object) if object.is_placeholder() => return Err(Errno::BUSY),
+        None => return Err(Errno::NOENT.into()),
+        Some(object) if folder && !object.is_folder() => return Err(Errno::NOTDIR.into()),
+        Some(object) if !folder && object.is_folder() => return Err(Errno::ISDIR.into()),
+        Some(_) if !folder && place.slash => return Err(Errno::NOTDIR.into()),
         Some(_) => {}
     }
-    let (end, standing) = (End::at(&place, &path), place.standing);
+    let (end, standing) = (End::at(&place, &path), kept([&place], place.standing));
     Ok(planned(call, Verb::Delete, end, standing, Naming::Remove { place, flags }))
 }
 
-fn link(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn link(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, b, c, d, e, ..] = caller.notice().arguments;
     let (old_base, old, new_base, new, flags) = match i64::from(call.0) {
         libc::SYS_link => (libc::AT_FDCWD, a, libc::AT_FDCWD, b, AtFlags::empty()),
         _ => (a as i32, b, c as i32, d, AtFlags::from_bits_retain(e as u32)),
     };
     if !(AtFlags::SYMLINK_FOLLOW | AtFlags::EMPTY_PATH).contains(flags) {
-        return Err(Errno::INVAL);
+        return Err(Errno::INVAL.into());
     }
     let (old, new) = (caller.string(old)?, caller.string(new)?);
     let follow = flags.contains(AtFlags::SYMLINK_FOLLOW);
     let empty = old.is_empty() && flags.contains(AtFlags::EMPTY_PATH);
+    let place = || free(caller, new_base, &new, false);
     if !empty && !follow {
-        let from = resolve(caller, old_base, &old, Links::Keep)?;
+        let from = resolve(caller, old_base, &old, Links::Keep);
         // The kernel says what becomes of a link out of /proc.
-        if from.standing == Standing::Proc
-            || from.object.as_ref().is_some_and(|o| o.kind() == FileType::Symlink)
-        {
-            let place = free(caller, new_base, &new, false)?;
-            let (end, to) = (End::at(&from, &old), End::at(&place, &new));
-            let standing = either(from.standing, place.standing);
-            if !end.exists {
-                return Err(Errno::NOENT);
-            }
-            return Ok(second_name(call, end, Some(to), standing, Naming::LinkOfLink { from, place }));
+        let as_it_is = |from: &Place| {
+            from.standing == Standing::Proc
+                || from.object.as_ref().is_some_and(|o| o.kind() == FileType::Symlink)
+        };
+        if !from.as_ref().is_ok_and(as_it_is) {
+            let object = from.and_then(|from| Ok(from.into_object()?));
+            return link_object(call, object, &old, place(), &new);
         }
-        let object = from.into_object()?;
-        return link_object(caller, call, object, &old, new_base, &new);
+        let (from, place) =
+            both(from, |from| from.object.is_some().then(|| End::at(from, &old)), place(), &new)?;
+        let (end, to) = (End::at(&from, &old), End::at(&place, &new));
+        let standing = either(from.standing, place.standing);
+        if !end.exists {
+            return Err(Errno::NOENT.into());
+        }
+        return Ok(second_name(call, end, Some(to), standing, Naming::LinkOfLink { from, place }));
     }
-    let object = target(caller, old_base, Some(&old), Links::Follow, empty)?;
-    link_object(caller, call, object, &old, new_base, &new)
+    let object = target(caller, old_base, Some(&old), Links::Follow, empty);
+    link_object(call, object, &old, place(), &new)
 }
 
 fn link_object(
-    caller: &Caller<'_>,
     call: &Call,
-    object: Object,
+    object: Result<Object, Halt>,
     old: &[u8],
-    base: i32,
+    place: Result<Place, Halt>,
     new: &[u8],
-) -> Result<Planned, Errno> {
-    let place = free(caller, base, new, false)?;
+) -> Result<Planned, Halt> {
+    let (object, place) = both(object, |object| Some(End::of(object, old)), place, new)?;
     if object.is_folder() {
-        return Err(Errno::PERM);
+        return Err(Errno::PERM.into());
     }
     let (from, to) = (End::of(&object, old), End::at(&place, new));
     let (nameless, standing) = (object.standing == Standing::Nameless, place.standing);
@@ -211,9 +214,23 @@ fn second_name(call: &Call, end: End, to: Option<End>, standing: Standing, namin
     Plan { verb: Verb::Rename, syscall: call.1, end, to, standing, deed: Deed::Name(Box::new(naming)) }.into()
 }
 
+/// The call by name.
+pub(super) fn word(caller: &Caller<'_>, call: &Call) -> &'static str {
+    let [.., flags, _] = caller.notice().arguments;
+    let swaps = RenameFlags::from_bits_retain(flags as u32).contains(RenameFlags::EXCHANGE);
+    if i64::from(call.0) == libc::SYS_renameat2 && swaps { "renameat2 exchange" } else { call.1 }
+}
+
+/// How names stand that would be taken from what has them: another session's cover may stand on a placeholder, and
+/// would go with it.
+fn kept<const N: usize>(places: [&Place; N], standing: Standing) -> Standing {
+    let keeps = places.iter().any(|place| place.object.as_ref().is_some_and(Object::is_placeholder));
+    if keeps { either(standing, Standing::Fixed) } else { standing }
+}
+
 /// What lies on `/proc` at either end is refused by the kernel, and what is no part of the tree, or cannot change,
 /// by the gate.
-fn either(one: Standing, other: Standing) -> Standing {
+pub(super) fn either(one: Standing, other: Standing) -> Standing {
     let rank = |standing| match standing {
         Standing::Proc => 3,
         Standing::Outside | Standing::Foreign => 2,
@@ -223,7 +240,7 @@ fn either(one: Standing, other: Standing) -> Standing {
     if rank(other) > rank(one) { other } else { one }
 }
 
-fn rename(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+fn rename(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let [a, b, c, d, e, ..] = caller.notice().arguments;
     let (old_base, old, new_base, new, flags) = match i64::from(call.0) {
         libc::SYS_rename => (libc::AT_FDCWD, a, libc::AT_FDCWD, b, RenameFlags::empty()),
@@ -234,18 +251,20 @@ fn rename(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     let keeps = flags.contains(RenameFlags::NOREPLACE);
     let known = RenameFlags::EXCHANGE | RenameFlags::NOREPLACE | RenameFlags::WHITEOUT;
     if !known.contains(flags) || (swaps && flags != RenameFlags::EXCHANGE) {
-        return Err(Errno::INVAL);
+        return Err(Errno::INVAL.into());
     }
     if flags.contains(RenameFlags::WHITEOUT) {
-        return Err(Errno::PERM);
+        return Err(Errno::PERM.into());
     }
     let (old, new) = (caller.string(old)?, caller.string(new)?);
-    let from = resolve(caller, old_base, &old, Links::Name)?;
-    let to = resolve(caller, new_base, &new, Links::Name)?;
+    let from = resolve(caller, old_base, &old, Links::Name);
+    let to = resolve(caller, new_base, &new, Links::Name);
+    let (from, to) = both(from, |from| from.object.is_some().then(|| End::at(from, &old)), to, &new)?;
     check_rename(&from, &to, swaps, keeps)?;
     let (end, other) = (End::at(&from, &old), End::at(&to, &new));
     let standing = either(from.standing, to.standing);
-    let syscall = if swaps { "renameat2 exchange" } else { call.1 };
+    let standing = if from.path == to.path { standing } else { kept([&from, &to], standing) };
+    let syscall = word(caller, call);
     let deed = Deed::Name(Box::new(Naming::Rename { from, to, flags }));
     Ok(Plan { verb: Verb::Rename, syscall, end, to: Some(other), standing, deed }.into())
 }
@@ -271,10 +290,6 @@ fn check_rename(from: &Place, to: &Place, swaps: bool, keeps: bool) -> Result<()
     if !source.is_folder() && (from.slash || (!swaps && to.slash)) {
         return Err(Errno::NOTDIR);
     }
-    // Another session's cover stands on it, and would go with it.
-    if from.path != to.path && [&from.object, &to.object].into_iter().flatten().any(Object::is_placeholder) {
-        return Err(Errno::BUSY);
-    }
     if from.path != to.path {
         if source.is_folder() && from.path.covers(&to.path) {
             return Err(Errno::INVAL);
@@ -288,6 +303,23 @@ fn check_rename(from: &Place, to: &Place, swaps: bool, keeps: bool) -> Result<()
         Some(replaced) if !swaps && !replaced.is_folder() && source.is_folder() => Err(Errno::NOTDIR),
         _ => Ok(()),
     }
+}
+
+/// Where two descriptors lead, if they are on different mounts.
+fn mounts(gate: &Gate, one: &OwnedFd, other: &OwnedFd) -> Option<(Origin, Origin)> {
+    let (one, other) = (Origin::of(gate, one).ok()?, Origin::of(gate, other).ok()?);
+    one.mount.zip(other.mount).is_some_and(|(one, other)| one != other).then_some((one, other))
+}
+
+/// Whether something cannot be given a name in another place because that lies on another mount. Where it is only
+/// the view that has divided a file system, programs are told so if they may copy instead, and else that they may
+/// not.
+fn is_away(gate: &Gate, from: &OwnedFd, object: &Object, to: &Place) -> bool {
+    let Some((one, other)) = mounts(gate, from, &to.parent) else { return false };
+    let authority = gate.authority();
+    let named = to.standing == Standing::Named;
+    let apart = one.device != other.device && named && object.standing == Standing::Named;
+    apart || (named && authority.may(Verb::Create, &to.path) && authority.may(Verb::Read, &object.path))
 }
 
 /// Whether a folder is known to have an entry.
@@ -351,29 +383,45 @@ impl Naming {
         }
     }
 
-    /// The error that only the attempt shows: another mount, a mount's own folder, a folder that is not empty.
+    /// The error that only the attempt shows: another mount, a folder that is not empty.
     pub(super) fn late_error(&self, gate: &Gate) -> Option<Errno> {
-        let apart = |one: &OwnedFd, other: &OwnedFd| {
-            let [one, other] = [one, other].map(|fd| Origin::of(gate, fd).ok().and_then(|at| at.mount));
-            one.zip(other).is_some_and(|(one, other)| one != other)
-        };
-        let busy = |place: &Place| place.object.as_ref().is_some_and(|o| apart(&o.fd, &place.parent));
-        let (away, busy, full) = match self {
-            Naming::Remove { place, flags } => (false, busy(place), (!flags.is_empty()).then_some(place)),
-            Naming::Link { object, place } => (apart(&object.fd, &place.parent), false, None),
-            Naming::LinkOfLink { from, place } => (apart(&from.parent, &place.parent), false, None),
-            Naming::Rename { from, to, flags } => {
-                let replaced = (!flags.contains(RenameFlags::EXCHANGE) && to.is_folder()).then_some(to);
-                (apart(&from.parent, &to.parent), busy(from) || busy(to), replaced)
+        let away = match self {
+            Naming::Link { object, place } => is_away(gate, &object.fd, object, place),
+            Naming::LinkOfLink { from, place } | Naming::Rename { from, to: place, .. } => {
+                from.object.as_ref().is_some_and(|object| is_away(gate, &from.parent, object, place))
             }
-            Naming::Folder { .. } | Naming::Node { .. } | Naming::Symlink { .. } => return None,
+            _ => false,
         };
-        let full =
-            || full.and_then(|place| place.object.as_ref()).is_some_and(|folder| is_full(gate, folder));
-        match (away, busy) {
-            (true, _) => Some(Errno::XDEV),
-            (false, true) => Some(Errno::BUSY),
-            (false, false) => full().then_some(Errno::NOTEMPTY),
+        if away {
+            return Some(Errno::XDEV);
+        }
+        let goes = match self {
+            Naming::Remove { place, flags } => (!flags.is_empty()).then_some(place),
+            Naming::Rename { to, flags, .. } => {
+                (!flags.contains(RenameFlags::EXCHANGE) && to.is_folder()).then_some(to)
+            }
+            _ => None,
+        };
+        let full = goes.and_then(|place| place.object.as_ref()).is_some_and(|folder| is_full(gate, folder));
+        full.then_some(Errno::NOTEMPTY)
+    }
+
+    /// Whether it would take the name from a folder on which the view has mounted another part of the same file
+    /// system: the kernel would answer that it is in use.
+    pub(super) fn takes_a_mount(&self, gate: &Gate) -> bool {
+        let mounted = |place: &Place| {
+            let Some(object) = place.object.as_ref().filter(|object| object.is_folder()) else {
+                return false;
+            };
+            mounts(gate, &place.parent, &object.fd).is_some_and(|(one, other)| one.device == other.device)
+        };
+        match self {
+            Naming::Remove { place, .. } => mounted(place),
+            // Between mounts the kernel says so first, and programs copy instead.
+            Naming::Rename { from, to, .. } => {
+                (mounted(from) || mounted(to)) && mounts(gate, &from.parent, &to.parent).is_none()
+            }
+            _ => false,
         }
     }
 

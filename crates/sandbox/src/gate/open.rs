@@ -4,6 +4,7 @@
 
 use super::caller::Caller;
 use super::devices;
+use super::halt::Halt;
 use super::place::{Object, Place, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
 use super::proc_walk;
@@ -70,17 +71,22 @@ struct Arguments {
 }
 
 fn arguments(caller: &Caller<'_>, call: &Call) -> Result<Arguments, Errno> {
-    let [a, b, c, d, ..] = caller.notice().arguments;
-    let (base, path, flags, mode) = match i64::from(call.0) {
-        libc::SYS_open => (libc::AT_FDCWD, a, OFlags::from_bits_retain(b as u32), c),
-        libc::SYS_creat => (libc::AT_FDCWD, a, OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC, b),
-        _ => (a as i32, b, OFlags::from_bits_retain(c as u32), d),
-    };
+    let (base, path, flags, mode) = raw(caller, call);
     Ok(Arguments { base, path: caller.string(path)?, flags, mode: mode as u32 & MODES })
 }
 
+/// The same as they stand in the registers.
+fn raw(caller: &Caller<'_>, call: &Call) -> (i32, u64, OFlags, u64) {
+    let [a, b, c, d, ..] = caller.notice().arguments;
+    match i64::from(call.0) {
+        libc::SYS_open => (libc::AT_FDCWD, a, OFlags::from_bits_retain(b as u32), c),
+        libc::SYS_creat => (libc::AT_FDCWD, a, OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC, b),
+        _ => (a as i32, b, OFlags::from_bits_retain(c as u32), d),
+    }
+}
+
 /// Plans `open`, `openat`, `creat`.
-pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let Arguments { base, path, flags, mode } = arguments(caller, call)?;
     if lists(flags) {
         return Ok(Planned::Now(list(caller, base, &path, flags)));
@@ -88,10 +94,10 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
     let unnamed = flags.contains(UNNAMED);
     let creates = flags.contains(OFlags::CREATE);
     if creates && flags.contains(OFlags::DIRECTORY) {
-        return Err(Errno::INVAL);
+        return Err(Errno::INVAL.into());
     }
     if unnamed && !(flags.contains(OFlags::TMPFILE) && writes(flags)) {
-        return Err(Errno::INVAL);
+        return Err(Errno::INVAL.into());
     }
     let keeps = flags.contains(OFlags::NOFOLLOW) || (creates && flags.contains(OFlags::EXCL));
     let links = match (creates, keeps) {
@@ -105,7 +111,7 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         let mask = Mode::from_bits_retain(caller.umask(mode)?);
         let folder = place.into_object()?;
         if !folder.is_folder() {
-            return Err(Errno::NOTDIR);
+            return Err(Errno::NOTDIR.into());
         }
         let (end, standing) = (End::of(&folder, &path), folder.standing);
         let how = How::Unnamed { folder, mode: Mode::from_bits_retain(mode), mask };
@@ -115,12 +121,22 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         return existing(caller, call, place, &path, flags);
     }
     if !creates || place.standing == Standing::Proc {
-        return Err(Errno::NOENT);
+        return Err(Errno::NOENT.into());
     }
     let mask = Mode::from_bits_retain(caller.umask(mode)?);
     let (end, standing) = (End::at(&place, &path), place.standing);
     let how = How::New { place, mode: Mode::from_bits_retain(mode), mask };
     Ok(opening(call, Verb::Create, end, standing, Opening { how, flags }))
+}
+
+/// What opening would change; none if nothing.
+pub(super) fn change(caller: &Caller<'_>, call: &Call) -> Option<Verb> {
+    let (_, _, flags, _) = raw(caller, call);
+    if flags.intersects(OFlags::CREATE | UNNAMED) {
+        Some(Verb::Create)
+    } else {
+        (writes(flags) || flags.contains(OFlags::TRUNC)).then_some(Verb::Write)
+    }
 }
 
 /// Whether a folder is opened for nothing but to list it.
@@ -135,9 +151,9 @@ fn list(caller: &Caller<'_>, base: i32, path: &[u8], flags: OFlags) -> Reply {
     let opened = resolve(caller, base, path, links).and_then(|place| {
         let folder = place.into_object()?;
         if !folder.is_folder() || !caller.gate().mounts().is_own(&folder.fd) {
-            return Err(Errno::ACCESS);
+            return Err(Errno::ACCESS.into());
         }
-        folder.reopen(caller.gate(), flags.difference(OFlags::NOFOLLOW), Mode::empty())
+        Ok(folder.reopen(caller.gate(), flags.difference(OFlags::NOFOLLOW), Mode::empty())?)
     });
     match opened {
         Ok(file) => Reply::File { file, close_on_exec: flags.contains(OFlags::CLOEXEC) },
@@ -151,22 +167,22 @@ fn existing(
     place: Place,
     path: &[u8],
     flags: OFlags,
-) -> Result<Planned, Errno> {
+) -> Result<Planned, Halt> {
     let creates = flags.contains(OFlags::CREATE);
     if creates && flags.contains(OFlags::EXCL) {
-        return Err(Errno::EXIST);
+        return Err(Errno::EXIST.into());
     }
     let slash = place.slash;
     let object = place.object.ok_or(Errno::NOENT)?;
     match object.kind() {
-        FileType::Symlink => return Err(Errno::LOOP),
-        FileType::Directory => return Err(Errno::ISDIR),
-        _ if slash || flags.contains(OFlags::DIRECTORY) => return Err(Errno::NOTDIR),
-        FileType::Socket => return Err(Errno::NXIO),
+        FileType::Symlink => return Err(Errno::LOOP.into()),
+        FileType::Directory => return Err(Errno::ISDIR.into()),
+        _ if slash || flags.contains(OFlags::DIRECTORY) => return Err(Errno::NOTDIR.into()),
+        FileType::Socket => return Err(Errno::NXIO.into()),
         FileType::CharacterDevice if devices::is_harmless(object.stat.st_rdev) => {
             return Ok(Planned::Now(Reply::Continue));
         }
-        FileType::CharacterDevice | FileType::BlockDevice => return Err(Errno::ACCESS),
+        FileType::CharacterDevice | FileType::BlockDevice => return Err(Errno::ACCESS.into()),
         _ => {}
     }
     // The floor lets nobody create or cut a file, so one that is there and only to be read needs no judgement.

@@ -59,7 +59,8 @@ pub(super) enum Standing {
 pub(super) struct Origin {
     /// The number of the mount; none if the kernel does not tell.
     pub(super) mount: Option<u64>,
-    device: (u32, u32),
+    /// The number of the file system, in two halves.
+    pub(super) device: (u32, u32),
     /// Whether it is on the session's `/proc`.
     pub(super) on_proc: bool,
     links: u32,

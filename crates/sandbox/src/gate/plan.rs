@@ -3,6 +3,7 @@
 use super::attributes::{self, Change};
 use super::bind::{self, Binding};
 use super::caller::Caller;
+use super::halt::Halt;
 use super::names::{self, Naming};
 use super::open::{self, Opening};
 use super::place::{Object, Place, Standing};
@@ -81,6 +82,11 @@ impl End {
         }
     }
 
+    /// An end of which nothing can be seen.
+    pub(super) fn unseen(path: AbsPath) -> Self {
+        Self { asked: Vec::new(), path, exists: false, is_folder: false, is_file: false, links: 0 }
+    }
+
     /// The end that is a thing.
     pub(super) fn of(object: &Object, asked: &[u8]) -> Self {
         Self {
@@ -111,6 +117,8 @@ pub(super) enum Deed {
     Limit(Limit),
     /// The kernel does it: how soon a process runs.
     Rank,
+    /// Nobody does it: an end lies below a cover.
+    Never,
 }
 
 /// An operation that no natural error stands against.
@@ -146,6 +154,27 @@ impl From<Plan> for Planned {
 
 /// Reads and resolves what a caller asks. Changes nothing.
 pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+    let covered = match by_family(caller, call) {
+        Ok(planned) => return Ok(planned),
+        Err(Halt::Error(error)) => return Err(error),
+        Err(Halt::Covered(covered)) => *covered,
+    };
+    let verb = match call.family() {
+        Some(Family::Open) => open::change(caller, call).ok_or(Errno::ACCESS)?,
+        Some(Family::MakeFolder | Family::MakeNode | Family::Bind) => Verb::Create,
+        Some(Family::Remove) => Verb::Delete,
+        Some(Family::Link | Family::Symlink | Family::Rename) => Verb::Rename,
+        Some(Family::Truncate | Family::Mode | Family::Owner | Family::Times | Family::Attribute) => {
+            Verb::Write
+        }
+        // Nothing in the tree would change.
+        Some(Family::Watch | Family::Process | Family::Umask) | None => return Err(Errno::ACCESS),
+    };
+    let (syscall, standing, deed) = (names::word(caller, call), Standing::Fixed, Deed::Never);
+    Ok(Plan { verb, syscall, end: covered.end, to: covered.to, standing, deed }.into())
+}
+
+fn by_family(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     match call.family().ok_or(Errno::NOSYS)? {
         Family::Open => open::plan(caller, call),
         Family::MakeFolder
@@ -159,7 +188,7 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         }
         Family::Bind => bind::plan(caller, call),
         Family::Watch => watch::plan(caller, call),
-        Family::Process => processes::plan(caller, call),
+        Family::Process => Ok(processes::plan(caller, call)?),
         Family::Umask => {
             caller.gate().note_owner_mask();
             Ok(Planned::Now(Reply::Continue))
@@ -171,10 +200,11 @@ impl Plan {
     /// Puts the operation before the session's authority. `below`: an entry that may not move. The error is what
     /// the caller gets instead.
     pub(super) fn permit(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> Result<(), Errno> {
-        if let Some(error) = self.late_error(caller, below) {
+        let fixed = self.fixed(caller);
+        if let Some(error) = self.late_error(caller, below, fixed) {
             return Err(error);
         }
-        match (self.is_allowed(caller, below), &self.deed) {
+        match (self.is_allowed(caller, below, fixed), &self.deed) {
             (true, _) => Ok(()),
             (false, Deed::Limit(_) | Deed::Rank) => Err(Errno::PERM),
             (false, _) => Err(Errno::ACCESS),
@@ -183,29 +213,41 @@ impl Plan {
 
     /// What the kernel would answer to something that is about to be refused: such an error comes first, and is no
     /// refusal. What is allowed meets it when it is done.
-    fn late_error(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> Option<Errno> {
+    fn late_error(
+        &self,
+        caller: &Caller<'_>,
+        below: Option<&AbsPath>,
+        fixed: Option<Fixed>,
+    ) -> Option<Errno> {
         let Deed::Name(naming) = &self.deed else { return None };
         let authority = caller.gate().authority();
         let may = |end: &End| authority.may(self.verb, &end.path);
-        let refused = match self.standing {
-            Standing::Named => {
+        let refused = match (self.standing, fixed) {
+            (_, Some(Fixed::View)) => true,
+            (Standing::Named, _) => {
                 below.is_some() || !may(&self.end) || self.to.as_ref().is_some_and(|to| !may(to))
             }
-            Standing::Fixed => true,
             _ => false,
         };
         if refused { naming.late_error(caller.gate()) } else { None }
     }
 
-    fn is_allowed(&self, caller: &Caller<'_>, below: Option<&AbsPath>) -> bool {
-        let fixed = match self.standing {
-            Standing::Named => None,
-            Standing::Fixed => Some(Fixed::View),
-            Standing::Outside => Some(Fixed::Outside),
-            Standing::Foreign => Some(Fixed::Foreign),
-            // Nothing in the tree changes, the caller has the right already, or the kernel refuses it anyway.
-            Standing::Nameless | Standing::Held | Standing::Proc => return true,
-        };
+    /// What stands against it whatever the ruling says.
+    fn fixed(&self, caller: &Caller<'_>) -> Option<Fixed> {
+        match (self.standing, &self.deed) {
+            (Standing::Fixed, _) => Some(Fixed::View),
+            (Standing::Outside, _) => Some(Fixed::Outside),
+            (Standing::Foreign, _) => Some(Fixed::Foreign),
+            (Standing::Named, Deed::Name(naming)) if naming.takes_a_mount(caller.gate()) => Some(Fixed::View),
+            (Standing::Named | Standing::Nameless | Standing::Held | Standing::Proc, _) => None,
+        }
+    }
+
+    fn is_allowed(&self, caller: &Caller<'_>, below: Option<&AbsPath>, fixed: Option<Fixed>) -> bool {
+        // Nothing in the tree changes, the caller has the right already, or the kernel refuses it anyway.
+        if matches!(self.standing, Standing::Nameless | Standing::Held | Standing::Proc) {
+            return true;
+        }
         let authority = caller.gate().authority();
         let to = || self.to.as_ref().map(|to| Target { asked: &to.asked, path: &to.path, exists: to.exists });
         let judged = |verb| {
@@ -230,7 +272,7 @@ impl Plan {
         let reads = match &self.deed {
             Deed::Open(opening) => opening.reads() && fixed.is_none(),
             Deed::Name(_) | Deed::Change(_) | Deed::Bind(_) => false,
-            Deed::Limit(_) | Deed::Rank | Deed::Watch(_) => false,
+            Deed::Limit(_) | Deed::Rank | Deed::Watch(_) | Deed::Never => false,
         };
         if reads && !authority.may(Verb::Read, &self.end.path) && !judged(Verb::Read) {
             return false;
@@ -243,7 +285,8 @@ impl Plan {
         match &self.deed {
             Deed::Open(opening) => opening.makes(),
             Deed::Name(naming) => naming.makes_file(),
-            Deed::Change(_) | Deed::Bind(_) | Deed::Limit(_) | Deed::Rank | Deed::Watch(_) => false,
+            Deed::Change(_) | Deed::Bind(_) | Deed::Limit(_) => false,
+            Deed::Rank | Deed::Watch(_) | Deed::Never => false,
         }
     }
 

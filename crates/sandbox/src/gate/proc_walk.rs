@@ -1,8 +1,9 @@
-//! Walking a path component by component where it leads through `/proc`: `self` is the caller, not the gate, and
+//! Walking a path component by component where it leads through `/proc`, or to a folder that cannot be entered: `self` is the caller, not the gate, and
 //! a link that leads to an open file, a working folder or a program is followed for the caller's own process only.
 //! The gate may open such links of every process, so the kernel's own check would not hold.
 
 use super::caller::{Caller, root};
+use super::halt::Halt;
 use super::place::{Last, Object, Origin, Place, join};
 use super::resolve::{Links, MOST_LINKS, dots, read_link};
 use remit_core::AbsPath;
@@ -22,7 +23,7 @@ pub(super) fn walk(
     start: Option<OwnedFd>,
     path: &[u8],
     links: Links,
-) -> Result<Place, Errno> {
+) -> Result<Place, Halt> {
     let mut folder = match start {
         Some(start) if !path.starts_with(b"/") => start,
         _ => root()?,
@@ -36,7 +37,7 @@ pub(super) fn walk(
             return Ok(place);
         }
         if is_last && slash && links.creates() {
-            return Err(Errno::ISDIR);
+            return Err(Errno::ISDIR.into());
         }
         let follows = !is_last || links.follow(slash);
         let origin = Origin::of(caller.gate(), &folder)?;
@@ -45,12 +46,18 @@ pub(super) fn walk(
             continue;
         }
         let fd = match openat(&folder, name.as_slice(), KEPT, Mode::empty()) {
-            Err(Errno::NOENT) if is_last => return place(caller, folder, name, slash, origin, None),
-            other => other?,
+            Err(Errno::NOENT) if is_last => {
+                return Ok(place(caller, folder, name, slash, origin, None)?);
+            }
+            Err(error) => {
+                let names = std::iter::once(&name).chain(rest.iter().rev()).map(Vec::as_slice);
+                return Err(Halt::at(caller.gate(), &folder, error, names));
+            }
+            Ok(fd) => fd,
         };
         if !follows || FileType::from_raw_mode(fstat(&fd)?.st_mode) != FileType::Symlink {
             if is_last {
-                return place(caller, folder, name, slash, origin, Some(fd));
+                return Ok(place(caller, folder, name, slash, origin, Some(fd))?);
             }
             folder = fd;
             continue;
@@ -59,7 +66,7 @@ pub(super) fn walk(
         if on_proc && is_magic(&folder, &name)? {
             let object = follow_magic(caller, &folder, &name)?;
             if is_last {
-                return magic_place(caller, folder, name, slash, origin, object);
+                return Ok(magic_place(caller, folder, name, slash, origin, object)?);
             }
             folder = object.fd;
             continue;
@@ -72,7 +79,7 @@ pub(super) fn walk(
         rest.extend(parts(&text));
     }
     // Nothing was left: `/`, or a link to it.
-    dots(caller, &folder, b"")?.ok_or(Errno::NOENT)
+    Ok(dots(caller, &folder, b"")?.ok_or(Errno::NOENT)?)
 }
 
 /// The components of a path, the first one last.

@@ -2,6 +2,7 @@
 //! last name by hand. What leads through `/proc` is walked by [`super::proc_walk`].
 
 use super::caller::Caller;
+use super::halt::Halt;
 use super::place::{Last, Object, Origin, Place, join};
 use super::proc_walk;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, openat, openat2, readlinkat};
@@ -69,9 +70,13 @@ fn cut(path: &[u8]) -> Cut<'_> {
 
 /// Finds the place of a path that begins at `base` if it is relative. Errors are those of the kernel for a path
 /// that cannot be walked; `EACCES` also for links of `/proc` that are not the caller's.
-pub(super) fn resolve(caller: &Caller<'_>, base: i32, path: &[u8], links: Links) -> Result<Place, Errno> {
+pub(super) fn resolve(caller: &Caller<'_>, base: i32, path: &[u8], links: Links) -> Result<Place, Halt> {
+    find(caller, base, path, links).map_err(|halt| halt.asked(path))
+}
+
+fn find(caller: &Caller<'_>, base: i32, path: &[u8], links: Links) -> Result<Place, Halt> {
     if path.is_empty() {
-        return Err(Errno::NOENT);
+        return Err(Errno::NOENT.into());
     }
     let mut start = if path.starts_with(b"/") { None } else { Some(caller.base(base)?) };
     let mut path = path.to_vec();
@@ -83,7 +88,14 @@ pub(super) fn resolve(caller: &Caller<'_>, base: i32, path: &[u8], links: Links)
                 Ok(parent) => (parent, start),
                 // A loop, or a link of /proc that leads elsewhere than its text says.
                 Err(Errno::LOOP) => return proc_walk::walk(caller, start, &path, links),
-                Err(error) => return Err(error),
+                // A folder that cannot be entered. Only a cover changes the kernel's answer.
+                Err(Errno::ACCESS) => {
+                    return Err(match proc_walk::walk(caller, start, &path, links) {
+                        Err(Halt::Covered(covered)) => Halt::Covered(covered),
+                        Err(Halt::Error(_)) | Ok(_) => Errno::ACCESS.into(),
+                    });
+                }
+                Err(error) => return Err(error.into()),
             },
         };
         let origin = Origin::of(caller.gate(), &parent)?;
@@ -103,7 +115,7 @@ pub(super) fn resolve(caller: &Caller<'_>, base: i32, path: &[u8], links: Links)
             }
         }
     }
-    Err(Errno::LOOP)
+    Err(Errno::LOOP.into())
 }
 
 fn open_folder(start: Option<&OwnedFd>, folder: &[u8]) -> Result<OwnedFd, Errno> {
@@ -125,18 +137,18 @@ fn look_up(
     name: &[u8],
     slash: bool,
     links: Links,
-) -> Result<Step, Errno> {
+) -> Result<Step, Halt> {
     if let Some(place) = dots(caller, &parent, name)? {
         return Ok(Step::Place(Box::new(place)));
     }
     let (folder, standing) = origin.folder(caller.gate(), &parent)?;
     let path = join(&folder, name)?;
     if slash && links.creates() {
-        return Err(Errno::ISDIR);
+        return Err(Errno::ISDIR.into());
     }
     let object = match openat(&parent, name, NAME, Mode::empty()) {
         Err(Errno::NOENT) => None,
-        Err(error) => return Err(error),
+        Err(error) => return Err(Halt::at(caller.gate(), &parent, error, [name].into_iter())),
         Ok(fd) => {
             let object = Object::named(caller.gate(), fd, path.clone(), (origin, standing))?;
             if object.kind() == FileType::Symlink && links.follow(slash) {
@@ -150,14 +162,15 @@ fn look_up(
 }
 
 /// The place of a last component that is no name: `.`, `..`, or none at all.
-pub(super) fn dots(caller: &Caller<'_>, parent: &OwnedFd, name: &[u8]) -> Result<Option<Place>, Errno> {
+pub(super) fn dots(caller: &Caller<'_>, parent: &OwnedFd, name: &[u8]) -> Result<Option<Place>, Halt> {
     let (name, last) = match name {
         b"" => (&b"."[..], Last::Root),
         b"." => (name, Last::Dot),
         b".." => (name, Last::DotDot),
         _ => return Ok(None),
     };
-    let fd = openat(parent, name, FOLDER, Mode::empty())?;
+    let fd = openat(parent, name, FOLDER, Mode::empty())
+        .map_err(|error| Halt::at(caller.gate(), parent, error, [name].into_iter()))?;
     let object = Object::of(caller.gate(), fd)?;
     Ok(Some(Place {
         parent: parent.try_clone().map_err(|_| Errno::MFILE)?,
@@ -182,11 +195,11 @@ pub(super) fn target(
     path: Option<&[u8]>,
     links: Links,
     empty: bool,
-) -> Result<Object, Errno> {
-    match path {
-        Some(path) if !(path.is_empty() && empty) => resolve(caller, base, path, links)?.into_object(),
-        _ => Object::of(caller.gate(), caller.base(base)?),
-    }
+) -> Result<Object, Halt> {
+    Ok(match path {
+        Some(path) if !(path.is_empty() && empty) => resolve(caller, base, path, links)?.into_object()?,
+        _ => Object::of(caller.gate(), caller.base(base)?)?,
+    })
 }
 
 #[cfg(test)]

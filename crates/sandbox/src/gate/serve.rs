@@ -198,6 +198,7 @@ impl Gate {
             Deed::Watch(watching) => watching.perform(),
             Deed::Limit(limit) => limit.perform(caller),
             Deed::Rank => Reply::Continue,
+            Deed::Never => Reply::Error(Errno::ACCESS),
         })
     }
 

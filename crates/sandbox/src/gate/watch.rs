@@ -2,6 +2,7 @@
 //! that: so where a session sees folders that it may not list, the gate sets the watch, on what has been judged.
 
 use super::caller::Caller;
+use super::halt::Halt;
 use super::place::{Object, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
 use super::resolve::{Links, target};
@@ -20,9 +21,9 @@ pub(super) struct Watching {
 }
 
 /// Plans `inotify_add_watch`. The other way to watch, which few programs know, does not exist in such a session.
-pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
+pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     if i64::from(call.0) != libc::SYS_inotify_add_watch {
-        return Err(Errno::PERM);
+        return Err(Errno::PERM.into());
     }
     let [number, path, mask, ..] = caller.notice().arguments;
     let flags = WatchFlags::from_bits_retain(mask as u32);

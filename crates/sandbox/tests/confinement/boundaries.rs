@@ -79,9 +79,18 @@ fn a_covered_folder() {
         Scene::new().rule(".", "all").rule("secrets/**", "none").file("secrets/k", "s").file("a", "1");
     refused(&scene, "ls secrets", "Permission denied");
     refused(&scene, "cat secrets/k", "Permission denied");
-    refused(&scene, "rmdir secrets", "");
-    refused(&scene, "mv secrets elsewhere", "");
-    refused(&scene, "chmod 777 secrets", "");
+    for script in [
+        "rmdir secrets",
+        "rm -rf secrets",
+        "mv secrets elsewhere",
+        "mv a secrets/k",
+        "ln a secrets/new",
+        "ln -s a secrets/k/new",
+        "chmod 777 secrets",
+        "mkdir secrets/new",
+    ] {
+        refused(&scene, script, "Permission denied");
+    }
     refused(&scene, "echo x > secrets/new", "");
     assert_eq!(said("cat a", &scene), "1");
     assert!(scene.work.join("secrets/k").exists() && !scene.work.join("elsewhere").exists());
@@ -90,8 +99,11 @@ fn a_covered_folder() {
 fn a_covered_file() {
     let scene = Scene::new().rule(".", "all").rule("key.pem", "none").file("key.pem", "s").file("sub/x", "1");
     refused(&scene, "cat key.pem", "Permission denied");
-    refused(&scene, "mv key.pem other", "");
-    refused(&scene, "chmod 644 key.pem", "");
+    for script in
+        ["mv key.pem other", "mv sub/x key.pem", "rm key.pem", "ln key.pem other", "chmod 644 key.pem"]
+    {
+        refused(&scene, script, "Permission denied");
+    }
     refused(&scene, "cp key.pem copy", "Permission denied");
     assert_eq!(std::fs::read_to_string(scene.work.join("key.pem")).unwrap(), "s");
 }
@@ -378,6 +390,13 @@ fn what_only_git_looks_at() {
         "cat be/x",
         "cat top",
         "cp -r be fe/",
+        "rm be/x",
+        "rm -r be/in",
+        "ln be/x fe/x",
+        "mv top fe/top",
+        "mv be fe/be",
+        "mv fe/a be/x",
+        "chmod 600 top",
     ] {
         refused(&scene, script, "Permission denied");
     }
@@ -397,12 +416,13 @@ fn what_the_view_cannot_change() {
     let scene = scene.file("fe/a", "a").file("docs/a.md", "a").file("docs/b", "b").file("sub/gen/x", "x");
     assert_eq!(said("echo more >>docs/a.md; rm docs/a.md; mkdir fe/gen; rmdir fe/gen; ls docs", &scene), "b");
     // Granted by the rules; but a folder that only leads somewhere, or a mount point.
-    for script in ["mkdir gen", "ln -s fe gen", "mkfifo sub/gen/../../gen"] {
+    for script in
+        ["mkdir gen", "ln -s fe gen", "mkfifo sub/gen/../../gen", "rm -r sub/gen", "rm -r fe", "mv fe q"]
+    {
         refused(&scene, script, "Permission denied");
     }
-    for script in ["rmdir sub/gen", "rm -r fe"] {
-        refused(&scene, script, "busy");
-    }
+    // As anywhere.
+    refused(&scene, "touch fe/x; rmdir fe", "not empty");
     refused(&scene, "echo x >docs/b", "Permission denied");
 }
 
