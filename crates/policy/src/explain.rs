@@ -4,6 +4,7 @@
 
 use crate::agent::AgentPolicy;
 use crate::decide::need;
+use crate::pattern::Anchor;
 use crate::rules::{Entry, Kind, Scope, Standing};
 use crate::trie::Hit;
 use crate::{Access, Facts, Policy, decide};
@@ -90,7 +91,7 @@ pub enum Remedy {
     Add {
         /// To which list: `agents.frontend.permissions`.
         list: String,
-        /// One line for each path: `- {path: "/w/docs/a", access: read}`.
+        /// One line for each path: `- {path: "docs/a", access: read}`.
         lines: Vec<String>,
     },
     /// A rule to change, or to take away.
@@ -121,7 +122,7 @@ pub fn explain(policy: &Policy, facts: &Facts, action: &Action) -> Explanation {
     let paths = agent.map_or_else(Vec::new, |agent| {
         ends.iter().map(|path| path_rules(agent, path, action.verb, &decision)).collect()
     });
-    let remedy = remedy(action, facts, &decision, &paths);
+    let remedy = remedy(policy, action, facts, &decision, &paths);
     Explanation { decision, layers, paths, remedy }
 }
 
@@ -173,7 +174,13 @@ fn capped(agent: &AgentPolicy, hits: &[Hit], access: Access, need: Access) -> Fa
     }
 }
 
-fn remedy(action: &Action, facts: &Facts, decision: &Decision, paths: &[PathRules]) -> Option<Remedy> {
+fn remedy(
+    policy: &Policy,
+    action: &Action,
+    facts: &Facts,
+    decision: &Decision,
+    paths: &[PathRules],
+) -> Option<Remedy> {
     if decision.effect == Effect::Allow {
         return None;
     }
@@ -198,10 +205,7 @@ fn remedy(action: &Action, facts: &Facts, decision: &Decision, paths: &[PathRule
                 None => Remedy::Nothing(reason.to_string()),
             }
         }
-        _ => Remedy::Add {
-            list: format!("agents.{}.permissions", action.actor.agent),
-            lines: paths.iter().filter(|end| !end.access.has(need)).map(|end| line(end, need)).collect(),
-        },
+        _ => add(policy, action, paths.iter().filter(|end| !end.access.has(need)).map(|end| &end.path)),
     })
 }
 
@@ -211,10 +215,33 @@ fn stands_against<'a>(facts: &Facts, reason: &'a Reason) -> Option<&'a Arc<Rule>
     (facts.against.as_ref() == Some(reason)).then_some(rule)
 }
 
-/// The YAML of a rule that grants what is missing beside what there is.
-fn line(end: &PathRules, need: Access) -> String {
-    let pattern = crate::Pattern::of(&end.path).to_string();
-    let quoted = pattern.replace('\\', "\\\\").replace('"', "\\\"");
-    let access = end.access.union(need);
-    format!("- {{path: \"{quoted}\", access: {access}}}")
+/// The remedy where rules allow it and a path is out of reach for want of a rule that names it in particular.
+pub fn naming(policy: &Policy, action: &Action, path: &AbsPath) -> Remedy {
+    add(policy, action, [path].into_iter())
+}
+
+/// Rules that grant what is missing beside what there is.
+fn add<'a>(policy: &Policy, action: &Action, paths: impl Iterator<Item = &'a AbsPath>) -> Remedy {
+    let name = &action.actor.agent;
+    let source = policy.source().agents.get(name.as_str());
+    let anchor = source.and_then(|source| Anchor::of_agent(policy.source(), policy.world(), source).ok());
+    let line = |path: &AbsPath| {
+        let path_text = anchor.as_ref()?.spell(path)?;
+        let quoted = path_text.replace('\\', "\\\\").replace('"', "\\\"");
+        let access = granting(policy.agent(name.as_str())?, path, action.verb);
+        Some(format!("- {{path: \"{quoted}\", access: {access}}}"))
+    };
+    match paths.map(line).collect() {
+        Some(lines) => Remedy::Add { list: format!("agents.{name}.permissions"), lines },
+        None => Remedy::Nothing("no path that can be written there names it".to_owned()),
+    }
+}
+
+/// What a rule has to say so that the verb may be done, beside what there is. Who may change a file can read it, too,
+/// unless that is more than the agent may ever have.
+fn granting(agent: &AgentPolicy, path: &AbsPath, verb: Verb) -> Access {
+    let need = need(verb).unwrap_or(Access::NONE);
+    let may_read = agent.ceiling().is_none_or(|ceiling| ceiling.access.has(Access::READ));
+    let beside = if need.has(Access::WRITE) && may_read { Access::READ } else { Access::NONE };
+    agent.access(path).union(need).union(beside)
 }

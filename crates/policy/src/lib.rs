@@ -59,7 +59,7 @@ pub mod world;
 pub use access::Access;
 pub use agent::AgentPolicy;
 pub use decide::{Facts, decide};
-pub use explain::{Explanation, Fate, PathRules, Remedy, RuleFate, explain};
+pub use explain::{Explanation, Fate, PathRules, Remedy, RuleFate, explain, naming};
 pub use last_names::LastNames;
 pub use pattern::{Anchor, Pattern, Use};
 pub use policy::{Compiled, Policy};

@@ -62,6 +62,44 @@ pub struct Anchor {
     pub root: Root,
 }
 
+impl Anchor {
+    /// What to write for one path and all below it, as people would: relative where the path lies below the
+    /// folder, else from the root or the home folder. `None` if nothing that could be written here names it.
+    pub fn spell(&self, path: &AbsPath) -> Option<String> {
+        let (root, start) = match self.root {
+            Root::Host => (&AbsPath::root(), "/"),
+            Root::Workspace => (&self.workspace, "/"),
+        };
+        let home = Some((&self.home, "~/")).filter(|(home, _)| **home != AbsPath::root());
+        let folders = [Some((&self.base, "")), home, Some((root, start))].into_iter().flatten();
+        let spell = |(folder, start): (&AbsPath, &str)| {
+            let names = Spelled(folder.strip(path)?).to_string();
+            Some(match (start, names.as_bytes()) {
+                ("", []) => ".".to_owned(),
+                // As the first character these would mean something else.
+                ("", [b'~' | b'!', ..]) => format!("./{names}"),
+                _ => format!("{start}{names}"),
+            })
+        };
+        folders.filter_map(spell).next()
+    }
+}
+
+/// Names between slashes, as a pattern has them.
+struct Spelled<'a>(&'a [u8]);
+
+impl fmt::Display for Spelled<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, name) in self.0.split(|b| *b == b'/').enumerate() {
+            if at > 0 {
+                f.write_str("/")?;
+            }
+            write_name(f, name)?;
+        }
+        Ok(())
+    }
+}
+
 /// What a pattern is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {

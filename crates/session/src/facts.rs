@@ -9,7 +9,7 @@ use crate::holder::planned;
 use crate::listings::remembering;
 use crate::warden::{FIXED_VIEW, FOREIGN_SIBLING, NO_FOLDER, NOT_PLAIN};
 use remit_core::{AbsPath, Action, Decision, Effect, Object, Reason, Verb, Why};
-use remit_policy::{Access, AgentPolicy, Explanation, Facts, Pattern, Policy, Remedy, decide, explain};
+use remit_policy::{Access, AgentPolicy, Explanation, Facts, Policy, decide, explain, naming};
 use remit_sandbox::plan::{Extra, Plan, Source};
 use remit_sandbox::subtree::{LISTED, MOST, Obstacle, first_fixed, is_free};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, openat, statat};
@@ -72,7 +72,7 @@ impl Sight {
         };
         let mut explanation = explain(policy, &objection.facts(), action);
         if let Objection::Words(_, mends) = objection {
-            explanation.remedy = mends.map(|path| in_particular(action, &path));
+            explanation.remedy = mends.map(|path| naming(policy, action, &path));
         }
         explanation
     }
@@ -275,19 +275,5 @@ impl Eyes<'_> {
                 "more lies below it than is looked through ({MOST} entries); part by part it can be judged"
             )),
         })
-    }
-}
-
-/// A rule that names what is there.
-fn in_particular(action: &Action, path: &AbsPath) -> Remedy {
-    let access = match action.verb {
-        Verb::Read => "read",
-        Verb::Execute => "execute",
-        _ => "read-write",
-    };
-    let pattern = Pattern::of(path).to_string().replace('\\', "\\\\").replace('"', "\\\"");
-    Remedy::Add {
-        list: format!("agents.{}.permissions", action.actor.agent),
-        lines: vec![format!("- {{path: \"{pattern}\", access: {access}}}")],
     }
 }

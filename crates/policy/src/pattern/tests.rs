@@ -54,6 +54,31 @@ fn anchors_say_what_the_beginning_means() {
 }
 
 #[test]
+fn a_path_is_spelled_as_people_would_and_read_back_the_same() {
+    for (at_path, host, workspace) in [
+        ("/w/base/src/a", Some("src/a"), Some("src/a")),
+        ("/w/base", Some("."), Some(".")),
+        ("/w/base/~x", Some("./~x"), Some("./~x")),
+        ("/w/base/!x/[id]/$a*\\\n", Some(r"./!x/\[id]/\$a\*\\\x0a"), Some(r"./!x/\[id]/\$a\*\\\x0a")),
+        ("/w/docs", Some("/w/docs"), Some("/docs")),
+        ("/home/me/x", Some("~/x"), Some("~/x")),
+        ("/home/me", Some("~/"), Some("~/")),
+        ("/etc", Some("/etc"), None),
+        ("/", Some("/"), None),
+    ] {
+        for (root, spelled) in [(Root::Host, host), (Root::Workspace, workspace)] {
+            let anchor = anchor(root);
+            let text = anchor.spell(&path(at_path));
+            assert_eq!(text.as_deref(), spelled, "{at_path}");
+            if let Some(text) = text {
+                let read = Pattern::parse(&at(&text), &anchor, Use::Grant).unwrap();
+                assert_eq!(read, Pattern::of(&path(at_path)), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn inner_wildcards_stay_in_a_component_and_two_stars_cross() {
     assert!(matches("a/*/c", "/w/base/a/b/c/d") && !matches("a/*/c", "/w/base/a/b/b/c"));
     assert!(matches("a/*.rs", "/w/base/a/.rs") && !matches("a/*.rs", "/w/base/a/b/c.rs"));

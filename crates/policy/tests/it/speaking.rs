@@ -197,9 +197,9 @@ fn the_remedy_is_a_line_that_works() {
     let told = why(&team.compile(), Verb::Write, "/w/app/[id]/\"x\".ts");
     assert_eq!(
         told.remedy.unwrap().to_string(),
-        r#"add to agents.frontend.permissions: - {path: "/w/app/\\[id]/\"x\".ts", access: read-write}"#
+        r#"add to agents.frontend.permissions: - {path: "app/\\[id]/\"x\".ts", access: read-write}"#
     );
-    let policy = team.own(r#"/w/app/\[id]/"x".ts read-write"#).compile();
+    let policy = team.own(r#"app/\[id]/"x".ts read-write"#).compile();
     assert_eq!(may(&policy, "/w/app/[id]/\"x\".ts"), "rw");
 }
 

@@ -300,7 +300,7 @@ fn a_default_that_asks_is_told_to_refuse() -> Result<()> {
     ask  default must ask before it may write [PROJECT]/docs/x
          no rule covers it, and the default is to ask, but nobody can be asked yet
          to allow it, add to agents.default.permissions:
-           - {path: "[PROJECT]/docs/x", access: write}
+           - {path: "docs/x", access: read-write}
 
     layers (–: no opinion)
       protected    –

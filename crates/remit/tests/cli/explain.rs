@@ -59,7 +59,7 @@ fn what_a_rule_denies() -> Result<()> {
     deny  narrow may not write [PROJECT]/docs/guide.md
           no rule covers it, and the default is to deny
           to allow it, add to agents.narrow.permissions:
-            - {path: "[PROJECT]/docs/guide.md", access: write}
+            - {path: "docs/guide.md", access: read-write}
 
     layers (–: no opinion)
       protected    –
@@ -163,7 +163,7 @@ fn what_a_person_must_be_asked() -> Result<()> {
     ask  narrow must ask before it may write [PROJECT]/sub/x
          no rule covers it, and the default is to ask, but nobody can be asked yet
          to allow it, add to agents.narrow.permissions:
-           - {path: "[PROJECT]/sub/x", access: write}
+           - {path: "sub/x", access: read-write}
 
     layers (–: no opinion)
       protected    –
@@ -177,6 +177,50 @@ fn what_a_person_must_be_asked() -> Result<()> {
       approval     –
     = 8
     "#);
+    Ok(())
+}
+
+#[test]
+fn a_rule_that_is_proposed_is_one_that_a_person_would_write_and_allows_it() -> Result<()> {
+    let env = workspace()?;
+    let home = env.home().join("notes").display().to_string();
+    for (more, verb, object, proposed) in [
+        ("", "write", "src/new.rs", r#"{path: "src/new.rs", access: read-write}"#),
+        ("", "write", "~odd[1]", r#"{path: "./~odd\\[1]", access: read-write}"#),
+        ("", "delete", "sub", r#"{path: "sub", access: read-write}"#),
+        ("", "execute", "docs/run", r#"{path: "docs/run", access: execute}"#),
+        ("", "read", &home, r#"{path: "~/notes", access: read}"#),
+        ("", "write", "/srv/x", r#"{path: "/srv/x", access: read-write}"#),
+        // A rule takes the place of what every session has.
+        ("", "write", "/opt/x", r#"{path: "/opt/x", access: all}"#),
+        ("base_workspace: src, ", "write", "src/new.rs", r#"{path: "new.rs", access: read-write}"#),
+        ("base_workspace: src, ", "read", "docs/x", r#"{path: "[PROJECT]/docs/x", access: read}"#),
+        ("root: workspace\n", "read", "docs/x", r#"{path: "docs/x", access: read}"#),
+        ("root: workspace\nbase_workspace: src, ", "read", "docs/x", r#"{path: "/docs/x", access: read}"#),
+        ("max_access: write, ", "write", "src/x", r#"{path: "src/x", access: write}"#),
+    ] {
+        let (top, own) = if more.starts_with("root") { more.split_at(16) } else { ("", more) };
+        let policy = |rules: &str| {
+            let text =
+                format!("version: \"1.0\"\n{top}agents:\n  default: {{{own}permissions: [{rules}]}}\n");
+            env.write(env.project().join("remit.yaml"), text)
+        };
+        policy("")?;
+        let outcome = remit(&env, &["explain", "default", verb, object])?.ended(1)?;
+        let line = outcome.stdout.lines().find_map(|line| line.trim_start().strip_prefix("- "));
+        assert_eq!(line, Some(proposed), "{more} {verb} {object}: {}", outcome.stdout);
+        // Taken as it stands, it does what was promised.
+        policy(&proposed.replace("[PROJECT]", &env.project().display().to_string()))?;
+        let outcome = remit(&env, &["explain", "default", verb, object])?;
+        assert_eq!(outcome.code, 0, "{proposed}: {}{}", outcome.stdout, outcome.stderr);
+    }
+    // What no path of such a policy names is not proposed.
+    env.write(
+        env.project().join("remit.yaml"),
+        "version: \"1.0\"\nroot: workspace\nagents: {default: {}}\n",
+    )?;
+    let outcome = remit(&env, &["explain", "default", "write", "/opt/x"])?.ended(1)?;
+    assert!(outcome.stdout.contains("nothing in remit.yaml changes that"), "{}", outcome.stdout);
     Ok(())
 }
 
@@ -212,7 +256,7 @@ fn what_lies_behind_a_folder_of_the_sessions_own_is_not_there() -> Result<()> {
             let first = format!("deny  default may not {verb} {tool}\n      in a session `");
             assert!(outcome.stdout.starts_with(&first), "{rule}: {}", outcome.stdout);
             assert!(
-                outcome.stdout.contains(&format!("- {{path: \"{tool}\", access: {verb}}}")),
+                outcome.stdout.contains(&format!("- {{path: \"{tool}\", access: execute}}")),
                 "{}",
                 outcome.stdout
             );
