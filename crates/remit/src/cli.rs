@@ -96,12 +96,16 @@ An agent with a `cli` runs that program; what follows `--` are its arguments.
 An agent without one runs the command that follows `--`; `remit run -- CMD` is the agent `default`.
 Where a person would have to be asked (`default_policy: ask`) it is refused: nobody can be asked yet.
 
-Exit codes: the program's own; 128+n if a signal ended it; 125 if it never started, whatever the
-            reason; 4 if it has ended but its last records cannot be written, or its terminal
-            cannot be relayed; 5 if how it ended is not known.")]
+Exit codes: the program's own; if a signal ended it, the same signal ends `remit run`, which shells
+            show as 128+n; 125 if it never started, whatever the reason; 4 if it has ended but its
+            last records cannot be written, or its terminal cannot be relayed; 5 if how it ended is
+            not known.")]
 pub(crate) struct RunArgs {
     /// The agent; or the name of an agent program, if only one agent uses it.
     pub(crate) agent: Option<String>,
+    /// Words that belong behind `--`: taken, so that it can be said where.
+    #[arg(hide = true, allow_hyphen_values = true)]
+    pub(crate) more: Vec<OsString>,
     /// Let only the kernel hold the session; register no hook.
     #[arg(long)]
     pub(crate) no_hooks: bool,
@@ -119,7 +123,7 @@ pub(crate) struct LogArgs {
     /// Only this agent.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Only this session.
+    /// Only sessions whose id begins so.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Only this tool call.

@@ -46,13 +46,9 @@ pub(crate) fn no_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> 
 impl From<ChooseError> for Failure {
     fn from(error: ChooseError) -> Self {
         match &error {
-            ChooseError::NoAgent(name, _) => {
-                let name = remit_session::words::word(name);
-                Failure::new(Exit::NotFound, error.to_string()).hint(format!(
-                    "`remit run -- {name}` runs a program as `default`; an agent has a name of its own under `agents:`, such as `{name}: {{cli: {name}}}`"
-                ))
+            ChooseError::NoAgent(..) | ChooseError::NotFound(_) => {
+                Failure::new(Exit::NotFound, error.to_string())
             }
-            ChooseError::NotFound(_) => Failure::new(Exit::NotFound, error.to_string()),
             ChooseError::NoAdapter(..) | ChooseError::Name(..) => {
                 Failure::new(Exit::Config, error.to_string())
             }

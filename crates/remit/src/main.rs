@@ -12,7 +12,9 @@ mod report;
 use clap::Parser;
 use cli::{Cli, Command};
 use remit_core::Exit;
+use remit_session::base::find_program;
 use remit_session::environment::Environment;
+use remit_session::holder::INNER_REMIT;
 use report::Failure;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -87,8 +89,12 @@ fn refuse_inside(command: &Command) -> Result<(), Failure> {
     }
     let message = format!("this is inside a session, where `remit {name}` cannot be used: {why}");
     let exit = if name == "run" { Exit::NeverStarted } else { Exit::Sandbox };
-    Err(Failure::new(exit, message)
-        .hint("`remit explain AGENT VERB OBJECT` works in here, and tells what the session is held by"))
+    let around = read_environment().ok();
+    let found = around.is_some_and(|around| find_program("remit", &around).is_some());
+    let remit = if found { "remit" } else { INNER_REMIT };
+    Err(Failure::new(exit, message).hint(format!(
+        "`{remit} explain AGENT VERB OBJECT` works in here, and tells what the session is held by"
+    )))
 }
 
 fn dispatch(cli: &Cli) -> Result<u8, Failure> {

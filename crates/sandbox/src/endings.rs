@@ -1,7 +1,8 @@
-//! Signals that would end a process at the wrong moment: what is too large for a file only fails, and a hook that is
-//! told to end answers first.
+//! Signals that would end a process at the wrong moment, and at the right one: what is too large for a file only
+//! fails, a hook that is told to end answers first, and the holder of a session ends as its program did.
 #![expect(unsafe_code, reason = "dispositions and handlers have no safe interface here")]
 
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -10,6 +11,25 @@ use std::sync::atomic::{AtomicI32, Ordering};
 pub fn outlive_file_limit() {
     // SAFETY: the disposition is set to a constant that needs no handler.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Ends this process by the signal that ended a session's program, so that whoever waits is told what it would be told
+/// of the program alone; a shell's loop ends by Ctrl-C for that. There is no second core dump. Returns where the
+/// signal ends no process, and for `SIGKILL`, which would look as if this process had been killed in its work.
+pub fn end_by(signal: i32) {
+    if signal == libc::SIGKILL || set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
+        return;
+    }
+    // SAFETY: the disposition is set to a constant that needs no handler, and the set is initialised before use. A
+    // number that is no signal's is refused.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        let mut only: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut only);
+        libc::sigaddset(&raw mut only, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
+        libc::raise(signal);
+    }
 }
 
 /// The exit code and the last words, on standard error, of a process that is ended by a signal.

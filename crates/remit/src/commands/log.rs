@@ -290,7 +290,12 @@ fn line(seq: u64, record: &Record) -> String {
         Some(verb) => format!("{verb} {}", printable(record.path.as_deref().unwrap_or_default())),
         None => event_words(record),
     };
-    let mut out = format!("{DIM}{seq:>6} {second}Z{DIM:#}  {agent}  {}{what}", effect.unwrap_or_default());
+    let session = record.session.as_ref().map(|id| format!(" {DIM}{}{DIM:#}", short(id.as_str())));
+    let mut out = format!(
+        "{DIM}{seq:>6} {second}Z{DIM:#}  {agent}{}  {}{what}",
+        session.unwrap_or_default(),
+        effect.unwrap_or_default()
+    );
     if let Some(to) = &record.to {
         out.push_str(&format!(" -> {}", printable(to)));
     }
@@ -307,6 +312,11 @@ fn line(seq: u64, record: &Record) -> String {
     }
     out.push('\n');
     out
+}
+
+/// The beginning of a session's id, as `--session` takes it: 32 random bits.
+fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
 }
 
 /// What an agent or its program wrote.

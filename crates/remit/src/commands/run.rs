@@ -4,18 +4,20 @@ use crate::cli::RunArgs;
 use crate::report::{self, DIM, Failure, WAIT};
 use remit_core::exit::by_signal;
 use remit_core::path::printable;
-use remit_core::{AbsPath, Exit};
+use remit_core::{AbsPath, AgentName, Exit};
 use remit_hooks::{Command, Host, install::settings_json};
 use remit_sandbox::launch::{ChildExit, LaunchError, WindowSize};
-use remit_sandbox::pty;
-use remit_session::choose::{Chosen, choose};
+use remit_sandbox::{endings, pty};
+use remit_session::choose::{ChooseError, Chosen, DEFAULT, choose};
 use remit_session::environment::Environment;
 use remit_session::holder::{self, HookFile, INNER_REMIT, RunError, Session};
 use remit_session::words::word;
 use remit_session::workspace::Workspace;
+use std::ffi::OsString;
 use std::io::IsTerminal;
 
-/// Runs the session; answers with the child's code, 128+n for a signal, 125 if it never started.
+/// Runs the session; answers with the child's code, 125 if it never started. If a signal ended the child, the same
+/// one ends this process, or the answer is 128+n.
 pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failure> {
     // A program may end with any code: only this one says that there was none.
     let session = start(args, environment).map_err(|failure| failure.ends(Exit::NeverStarted))?;
@@ -31,7 +33,10 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failu
     attended.map_err(|e| Failure::because(Exit::Io, "the terminal cannot be relayed", &e))?;
     match ended {
         ChildExit::Code(code) => Ok(code),
-        ChildExit::Signal(signal) => Ok(by_signal(signal)),
+        ChildExit::Signal(signal) => {
+            endings::end_by(signal);
+            Ok(by_signal(signal))
+        }
         ChildExit::Lost => Err(Failure::new(
             Exit::Sandbox,
             "the session ended with its gate, so how the program ended is not known",
@@ -41,7 +46,12 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failu
 
 fn start(args: &RunArgs, environment: &Environment) -> Result<Session, Failure> {
     let workspace = Workspace::open(&environment.cwd, environment)?;
-    let chosen = choose(&workspace, args.agent.as_deref(), &args.command)?;
+    let words = [args.more.as_slice(), args.command.as_slice()].concat();
+    let chosen = match choose(&workspace, args.agent.as_deref(), &words) {
+        Err(error @ ChooseError::NoAgent(..)) => return Err(no_such_agent(error, args, &words)),
+        _ if !args.more.is_empty() => return Err(misplaced(args, &words)),
+        chosen => chosen?,
+    };
     let hooks = if args.no_hooks { None } else { hook_file(&workspace, &chosen)? };
     let session = holder::start(&workspace, &chosen, hooks.as_ref(), terminal_size())
         .map_err(|error| not_started(error, &chosen))?;
@@ -52,6 +62,36 @@ fn start(args: &RunArgs, environment: &Environment) -> Result<Session, Failure> 
         ));
     }
     Ok(session)
+}
+
+/// What a shell would take for these words.
+fn line(words: &[OsString]) -> String {
+    words.iter().map(|w| word(&w.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+/// A program in an agent's place, or an agent's name that is misspelt.
+fn no_such_agent(error: ChooseError, args: &RunArgs, words: &[OsString]) -> Failure {
+    let failure = Failure::from(error);
+    let Some(name) = &args.agent else {
+        return failure.hint(format!("`remit run AGENT -- {}` runs it as one of these", line(words)));
+    };
+    let all = line(&[&[name.into()], words].concat());
+    let failure = failure.hint(format!("`remit run -- {all}` runs a program as `{DEFAULT}`"));
+    match AgentName::new(name) {
+        Ok(name) => failure.hint(format!(
+            "an agent has a name of its own under `agents:` in remit.yaml, such as `{name}: {{cli: {name}}}`"
+        )),
+        Err(_) => failure,
+    }
+}
+
+/// Words for an agent's program that clap took for words of this one.
+fn misplaced(args: &RunArgs, words: &[OsString]) -> Failure {
+    let agent = args.agent.as_deref().unwrap_or(DEFAULT);
+    let first = args.more.first().map(|w| w.to_string_lossy()).unwrap_or_default();
+    let flag = if args.no_hooks { "--no-hooks " } else { "" };
+    Failure::new(Exit::Usage, format!("`{first}` is no word for `remit run`, which has its agent"))
+        .hint(format!("`remit run {flag}{} -- {}` hands it to the program", word(agent), line(words)))
 }
 
 /// A failure to start, with the question that tells whether it was the policy.

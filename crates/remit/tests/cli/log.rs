@@ -30,22 +30,22 @@ fn everything_and_the_last_lines() -> Result<()> {
     let env = recorded()?;
     insta::assert_snapshot!(transcript(&env, &[&["log"], &["log", "-n", "2"]])?, @"
     $ remit log
-         1 [TIME]  default  session-start [UUID] /bin/sh -c read go; echo x >src/b.rs; echo x >docs/b.md; echo x >.git/hooks/h; mv src/b.rs src/c.rs
-         2 [TIME]  default  moment launched
-         3 [TIME]  default  allow create [PROJECT]/src/b.rs  [openat]
-         4 [TIME]  default  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
-         5 [TIME]  default  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
-         6 [TIME]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
-         7 [TIME]  default  session-end with code 0
-         8 [TIME]  narrow  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
-         9 [TIME]  narrow  moment launched
-        10 [TIME]  narrow  allow create [PROJECT]/src/n.rs  [openat]
-        11 [TIME]  narrow  session-end with code 4
-        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
+         1 [TIME]  default [SESSION]  session-start [UUID] /bin/sh -c read go; echo x >src/b.rs; echo x >docs/b.md; echo x >.git/hooks/h; mv src/b.rs src/c.rs
+         2 [TIME]  default [SESSION]  moment launched
+         3 [TIME]  default [SESSION]  allow create [PROJECT]/src/b.rs  [openat]
+         4 [TIME]  default [SESSION]  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
+         5 [TIME]  default [SESSION]  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
+         6 [TIME]  default [SESSION]  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
+         7 [TIME]  default [SESSION]  session-end with code 0
+         8 [TIME]  narrow [SESSION]  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
+         9 [TIME]  narrow [SESSION]  moment launched
+        10 [TIME]  narrow [SESSION]  allow create [PROJECT]/src/n.rs  [openat]
+        11 [TIME]  narrow [SESSION]  session-end with code 4
+        12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log -n 2
-        11 [TIME]  narrow  session-end with code 4
-        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
+        11 [TIME]  narrow [SESSION]  session-end with code 4
+        12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     ");
     assert_eq!(remit(&env, &["log", "-n", "0"])?.stdout, remit(&env, &["log"])?.stdout);
@@ -64,25 +64,25 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
         &["log", "--path", "doc"],
     ])?, @"
     $ remit log --agent narrow
-         8 [TIME]  narrow  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
-         9 [TIME]  narrow  moment launched
-        10 [TIME]  narrow  allow create [PROJECT]/src/n.rs  [openat]
-        11 [TIME]  narrow  session-end with code 4
+         8 [TIME]  narrow [SESSION]  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
+         9 [TIME]  narrow [SESSION]  moment launched
+        10 [TIME]  narrow [SESSION]  allow create [PROJECT]/src/n.rs  [openat]
+        11 [TIME]  narrow [SESSION]  session-end with code 4
     = 0
     $ remit log --effect deny
-         4 [TIME]  default  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
-         5 [TIME]  default  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
-        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
+         4 [TIME]  default [SESSION]  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
+         5 [TIME]  default [SESSION]  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
+        12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --verb rename
-         6 [TIME]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
+         6 [TIME]  default [SESSION]  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
     = 0
     $ remit log --path docs
-         4 [TIME]  default  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
-        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
+         4 [TIME]  default [SESSION]  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
+        12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --path src/c.rs
-         6 [TIME]  default  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
+         6 [TIME]  default [SESSION]  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
     = 0
     $ remit log --path doc
     2> remit: no record matches `--path doc`
@@ -97,21 +97,21 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
         &["log", "--effect", "deny", "--agent", "narrow"],
     ])?, @"
     $ remit log --call toolu_1
-        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
+        12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --session theirs
-        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
+        12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --event session-end
-         7 [TIME]  default  session-end with code 0
-        11 [TIME]  narrow  session-end with code 4
+         7 [TIME]  default [SESSION]  session-end with code 0
+        11 [TIME]  narrow [SESSION]  session-end with code 4
     = 0
     $ remit log --rule protected.
-         5 [TIME]  default  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
+         5 [TIME]  default [SESSION]  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
     = 0
     $ remit log --rule docs/** read
-         4 [TIME]  default  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
-        12 [TIME]  default  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
+         4 [TIME]  default [SESSION]  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
+        12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --effect deny --agent narrow
     2> remit: no record matches `--agent narrow --effect deny`

@@ -201,7 +201,42 @@ fn doctor_tells_programs_the_same_keys_everywhere() -> Result<()> {
 #[test]
 fn a_program_in_an_agents_place_is_told_where_it_belongs() -> Result<()> {
     let env = workspace()?;
-    let outcome = remit(&env, &["run", "ls"])?.ended(125)?;
-    assert!(outcome.stderr.contains("hint: `remit run -- ls`"), "{}", outcome.stderr);
+    insta::assert_snapshot!(transcript(&env, &[
+        &["run", "ls"],
+        &["run", "npm", "test", "--watch", "a b", "--", "-x"],
+        &["run", "--no-hooks", "/bin/ls", "-l"],
+        &["run", "--no-hooks", "default", "make", "-j2"],
+        &["run", "narrow", "--", "no-such-program"],
+    ])?, @"
+    $ remit run ls
+    2> error: the policy has no agent `ls`, and none whose cli is `ls` (it has: default, narrow)
+    2> hint: `remit run -- ls` runs a program as `default`
+    2> hint: an agent has a name of its own under `agents:` in remit.yaml, such as `ls: {cli: ls}`
+    = 125
+    $ remit run npm test --watch a b -- -x
+    2> error: the policy has no agent `npm`, and none whose cli is `npm` (it has: default, narrow)
+    2> hint: `remit run -- npm test --watch 'a b' -- -x` runs a program as `default`
+    2> hint: an agent has a name of its own under `agents:` in remit.yaml, such as `npm: {cli: npm}`
+    = 125
+    $ remit run --no-hooks /bin/ls -l
+    2> error: the policy has no agent `/bin/ls`, and none whose cli is `/bin/ls` (it has: default, narrow)
+    2> hint: `remit run -- /bin/ls -l` runs a program as `default`
+    = 125
+    $ remit run --no-hooks default make -j2
+    2> error: `make` is no word for `remit run`, which has its agent
+    2> hint: `remit run --no-hooks default -- make -j2` hands it to the program
+    = 125
+    $ remit run narrow -- no-such-program
+    2> error: `no-such-program` was not found in PATH
+    = 125
+    ");
+    // With no agent of that name, nothing runs as it.
+    env.write(env.project().join("remit.yaml"), POLICY.replace("default:", "other:"))?;
+    insta::assert_snapshot!(transcript(&env, &[&["run", "--", "make", "-j2"]])?, @"
+    $ remit run -- make -j2
+    2> error: the policy has no agent `default`, and none whose cli is `default` (it has: narrow, other)
+    2> hint: `remit run AGENT -- make -j2` runs it as one of these
+    = 125
+    ");
     Ok(())
 }

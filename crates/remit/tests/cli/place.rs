@@ -80,8 +80,8 @@ pub(crate) fn trimmed(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The same text with placeholders for hashes and places in the ledger's files: the records
-/// tell of the machine, and are longer on one than on another.
+/// The same text with placeholders for hashes, the beginnings of sessions' ids, and places in the ledger's files: the
+/// records tell of the machine, and are longer on one than on another.
 pub(crate) fn steady(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -89,6 +89,7 @@ pub(crate) fn steady(text: &str) -> String {
         let hex = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
         let (taken, shown) = match hex {
             64 => (64, "[SHA256]"),
+            8 if out.ends_with(' ') && rest[8..].starts_with("  ") => (8, "[SESSION]"),
             1.. if out.ends_with(", byte ") => (hex, "[AT]"),
             // Longer or shorter runs of digits are something else, as a whole.
             1.. => (hex, &rest[..hex]),
@@ -106,5 +107,6 @@ fn only_hashes_and_places_are_replaced() {
     assert_eq!(steady(&format!("a {hash} b")), "a [SHA256] b");
     assert_eq!(steady(&format!("{hash}0")), format!("{hash}0"));
     assert_eq!(steady("12:34:56 é"), "12:34:56 é");
+    assert_eq!(steady("a 0123abcd  x 0123abcd x"), "a [SESSION]  x 0123abcd x");
     assert_eq!(steady("record 3, byte 2005 of 12"), "record 3, byte [AT] of 12");
 }

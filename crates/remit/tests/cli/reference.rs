@@ -119,9 +119,10 @@ fn run() -> Result<()> {
     Where a person would have to be asked (`default_policy: ask`) it is refused: nobody can be asked
     yet.
 
-    Exit codes: the program's own; 128+n if a signal ended it; 125 if it never started, whatever the
-                reason; 4 if it has ended but its last records cannot be written, or its terminal
-                cannot be relayed; 5 if how it ended is not known.
+    Exit codes: the program's own; if a signal ended it, the same signal ends `remit run`, which shells
+                show as 128+n; 125 if it never started, whatever the reason; 4 if it has ended but its
+                last records cannot be written, or its terminal cannot be relayed; 5 if how it ended is
+                not known.
     ");
     Ok(())
 }
@@ -144,7 +145,7 @@ fn log() -> Result<()> {
               Only this agent
 
           --session <ID>
-              Only this session
+              Only sessions whose id begins so
 
           --call <ID>
               Only this tool call

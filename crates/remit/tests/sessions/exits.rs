@@ -5,6 +5,7 @@ use anyhow::Result;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 
 #[test]
 fn the_code_is_the_programs_own_and_signals_count_from_128() -> Result<()> {
@@ -23,6 +24,26 @@ fn the_code_is_the_programs_own_and_signals_count_from_128() -> Result<()> {
             assert_eq!(outcome.code, code, "{script}: {}", outcome.stderr);
             assert_eq!(outcome.stderr, "", "{script}");
         }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_signal_that_ends_the_program_ends_the_session_when_all_is_written() -> Result<()> {
+    each_user(POLICY, |env| {
+        // Hangup, interrupt, quit, segmentation fault, termination, and one without a name.
+        for signal in [1, 2, 3, 11, 15, 34] {
+            let script = format!("ulimit -c unlimited; kill -{signal} $$");
+            let status = env.remit(["run", "--", "/bin/sh", "-c", &script])?.status()?;
+            assert_eq!((status.code(), status.signal()), (None, Some(signal)));
+            assert!(!status.core_dumped(), "{signal}");
+        }
+        // What is killed outright cannot have cleaned up, so that is told by its code.
+        let status = env.remit(["run", "--", "/bin/sh", "-c", "kill -KILL $$"])?.status()?;
+        assert_eq!(status.code(), Some(137));
+        let log = remit(env, &["log", "--event", "session-end"])?.ended(0)?;
+        assert_eq!(log.stdout.lines().filter(|line| line.contains("by signal")).count(), 7, "{}", log.stdout);
+        remit(env, &["verify"])?.ended(0)?;
         Ok(())
     })
 }

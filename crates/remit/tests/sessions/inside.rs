@@ -25,7 +25,11 @@ fn what_cannot_be_done_inside_is_said_with_the_reason() -> Result<()> {
             let name = inner.split(' ').next().unwrap_or_default();
             let said = format!("this is inside a session, where `remit {name}` cannot be used: ");
             assert!(outcome.stderr.contains(&said) && outcome.stderr.contains(why), "{}", outcome.stderr);
-            assert!(outcome.stderr.contains("`remit explain AGENT VERB OBJECT` works in here"));
+            // As it can be called here: by its name only where `PATH` leads to it.
+            let hint = |called: &str| format!("`{called} explain AGENT VERB OBJECT` works in here");
+            assert!(outcome.stderr.contains(&hint(REMIT)), "{}", outcome.stderr);
+            let outcome = sh(env, &format!("PATH=/run/remit/session:$PATH; remit {inner}"))?;
+            assert!(outcome.stderr.contains(&hint("remit")), "{}", outcome.stderr);
         }
         Ok(())
     })

@@ -6,6 +6,7 @@ use crate::watch::{all_gone, called, mark, marked, until};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 use serde_json::json;
+use std::os::unix::process::ExitStatusExt;
 use test_support::{Claude, Model, Script, TestEnv};
 
 /// Answers each line with the size of its terminal, and ends with a code of its own.
@@ -32,12 +33,20 @@ fn pid(number: &str) -> Result<Pid> {
 
 /// The gate of the session with this mark: the parent of the program.
 fn gate(mark: &str) -> Result<Pid> {
-    pid(&of_status(&called(mark, "sh")?, "PPid:")?)
+    gate_of(&called(mark, "sh")?)
+}
+
+fn gate_of(program: &str) -> Result<Pid> {
+    pid(&of_status(program, "PPid:")?)
 }
 
 /// The holder of that session, once it takes signals for the program.
 fn holder(mark: &str) -> Result<Pid> {
-    let holder = of_status(&gate(mark)?.as_raw_pid().to_string(), "PPid:")?;
+    holder_of(&gate(mark)?)
+}
+
+fn holder_of(gate: &Pid) -> Result<Pid> {
+    let holder = of_status(&gate.as_raw_pid().to_string(), "PPid:")?;
     let stop = 1 << (Signal::TSTP.as_raw() - 1);
     let takes = || Ok(u64::from_str_radix(&of_status(&holder, "SigBlk:")?, 16)? & stop != 0);
     until("the holder takes signals", takes)?;
@@ -211,6 +220,25 @@ fn keys_reach_a_job_that_has_not_used_the_terminal_since_it_was_behind() -> Resu
 }
 
 #[test]
+fn an_interrupt_ends_a_shells_loop_as_it_does_with_the_program_alone() -> Result<()> {
+    for shell in ["bash", "dash"] {
+        // One with a terminal of its own, and one that shares the person's.
+        for to in ["", " </dev/null"] {
+            let env = own()?;
+            let mark = with(&env, "echo ready; exec sleep $1")?;
+            let mut person = Shell::start(&env, shell)?;
+            person.line(&format!("while :; do $R run -- sh job.sh {mark}{to}; done"), "ready")?;
+            holder_of(&gate_of(&called(&mark, "sleep")?)?)?;
+            person.keys("\x03")?;
+            person.expect("% ")?;
+            person.line("echo $((6*7))", "42")?;
+            all_gone(&mark)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn closing_the_terminal_ends_the_job_whatever_it_does() -> Result<()> {
     let deaf = "trap '' HUP TERM; setsid sleep $1 & echo ready; wait";
     for (script, keys) in [
@@ -282,7 +310,7 @@ fn a_stopped_program_without_a_shell_stays_so_and_ends_when_it_is_told() -> Resu
         // Once the holder has been told, it could only have let it go on.
         holder(&mark)?;
         kill_process(pid(&child.id().to_string())?, signal)?;
-        assert_eq!(child.wait()?.code(), Some(128 + signal.as_raw()));
+        assert_eq!(child.wait()?.signal(), Some(signal.as_raw()));
         all_gone(&mark)?;
     }
     Ok(())
