@@ -8,6 +8,7 @@ use crate::calls::Control;
 use crate::choose::Chosen;
 use crate::desk::Desk;
 use crate::facts::Sight;
+use crate::git_hooks::hooks_around;
 use crate::home::{Home, HomeError};
 use crate::ignored::{self, Ignored};
 use crate::lease::{self, Lease};
@@ -391,10 +392,15 @@ pub fn unholdable(policy: &Policy, state: &StateDir) -> Vec<Diagnostic> {
     let of_agent = |disk: &dyn Disk, (name, rules): (&str, &AgentPolicy)| {
         let refused = planned(policy, rules, (&[], None), disk).refused;
         let findings = refused.into_iter().map(|refusal| {
-            let place = refusal.rule.and_then(|rule| rule.place.clone()).unwrap_or_else(|| file.clone());
+            let rule = refusal.rule.as_ref();
+            let place = rule.and_then(|rule| rule.place.clone()).unwrap_or_else(|| file.clone());
             let message = format!("this kernel cannot hold it for `{name}`: {}", refusal.why);
-            Diagnostic::error("not-holdable", place, message)
-                .help("`sandbox: advisory` starts without what cannot be held, and says so")
+            let advisory = "`sandbox: advisory` starts without what cannot be held, and says so";
+            match rule.and_then(|rule| hooks_around(policy, rules, rule)) {
+                Some(hooks) => Diagnostic::error("not-holdable", place, format!("{message}; {hooks}"))
+                    .help(format!("remove the rule, or keep git's hooks apart from other files; {advisory}")),
+                None => Diagnostic::error("not-holdable", place, message).help(advisory),
+            }
         });
         findings.collect::<Vec<_>>()
     };

@@ -15,6 +15,7 @@ pub mod choose;
 pub mod desk;
 pub mod environment;
 pub mod facts;
+mod git_hooks;
 pub mod holder;
 pub mod home;
 pub mod ignored;

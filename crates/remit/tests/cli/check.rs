@@ -323,3 +323,44 @@ fn a_default_that_asks_is_told_to_refuse() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn what_cannot_be_held_round_gits_hooks_says_that_they_lie_there() -> Result<()> {
+    let env = workspace()?;
+    let policy = |more: &str| {
+        let text = format!("version: \"1.0\"\nagents:\n  default:\n    permissions: [{{path: ., access: read-write}}, {more}]\n");
+        env.write(env.project().join("remit.yaml"), text)
+    };
+    let said = || -> Result<(i32, String)> {
+        let outcome = remit(&env, &["check", "--json"])?;
+        let said: Value = serde_json::from_slice(&outcome.raw)?;
+        let errors = said["findings"].as_array().into_iter().flatten().filter(|f| f["severity"] == "error");
+        let errors = errors.map(|f| format!("{} {}", f["code"], f["message"])).collect::<Vec<_>>();
+        Ok((outcome.code, env.normal(&errors.join("\n"))))
+    };
+    let hooks = env.project().join(".git/hooks");
+    if hooks.exists() {
+        std::fs::remove_dir_all(&hooks)?;
+    }
+    env.write(env.project().join("sub/pre-commit"), "#!/bin/sh\n")?;
+    std::os::unix::fs::symlink("../sub", &hooks)?;
+    for rule in ["{path: sub/pre-commit, access: read-write}", "{path: sub/*.txt, access: read-write}"] {
+        policy(rule)?;
+        let (code, errors) = said()?;
+        assert_eq!(code, 3, "{errors}");
+        assert!(errors.contains("not-holdable"), "{errors}");
+        let hooks = "git's hooks lie in [PROJECT]/sub, by the link [PROJECT]/.git/hooks, so programs can be started there";
+        assert!(errors.contains(hooks), "{errors}");
+    }
+    // Where a rule of a person lets programs be started, that is plain to see.
+    policy("{path: sub, access: all}, {path: sub/pre-commit, access: read-write}")?;
+    let (code, errors) = said()?;
+    assert!(code == 3 && errors.contains("not-holdable") && !errors.contains("hooks"), "{errors}");
+    // Without a link, too.
+    std::fs::remove_file(&hooks)?;
+    env.repo()?.git(["config", "core.hooksPath", "sub"])?;
+    policy("{path: sub/pre-commit, access: read-write}")?;
+    let (_, errors) = said()?;
+    assert!(errors.contains("git's hooks lie in [PROJECT]/sub, so programs"), "{errors}");
+    Ok(())
+}
