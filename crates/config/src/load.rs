@@ -5,7 +5,7 @@ use crate::nearest::hint;
 use crate::read::Fields;
 use crate::tree::{self, Node};
 use crate::{ground, rules, team, text};
-use remit_core::{Diagnostic, Effect, Severity};
+use remit_core::{Diagnostic, Effect, Place, Severity};
 use remit_policy::PolicySource;
 use remit_policy::source::{At, AuditSource, Base, For, Intents, LogAccess, Root, Sandbox, TestSource};
 use std::collections::{BTreeMap, BTreeSet};
@@ -122,7 +122,7 @@ fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicyS
         source.base = found.word(node, &what, BASES).map_or(source.base, |at| at.value);
     }
     if let (Some(node), what) = word("intents") {
-        source.intents = found.word(node, &what, INTENTS).map_or(source.intents, |at| at.value);
+        source.intents = found.word(node, &what, INTENTS).unwrap_or(source.intents);
     }
     if let (Some(node), what) = word("sandbox") {
         source.sandbox = found.word(node, &what, SANDBOXES).map_or(source.sandbox, |at| at.value);
@@ -141,8 +141,8 @@ fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicyS
     if let Some(node) = top.get("approvals") {
         source.approvals = rules::approvals(node, found);
     }
-    if let Some(node) = top.get("audit") {
-        source.audit = audit(node, found);
+    if let Some(entry) = top.entry("audit") {
+        source.audit = At { value: audit(&entry.value, found), place: entry.place.clone() };
     }
     if let Some(node) = top.get("tests") {
         source.tests = tests(node, found);
@@ -154,19 +154,20 @@ fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicyS
 
 /// A document that says nothing.
 pub(crate) fn empty(file: Arc<str>) -> PolicySource {
+    let nowhere = Place::file(Arc::clone(&file));
     PolicySource {
         file,
         root: None,
         default_policy: None,
         allow_insecure_default: false,
         base: Base::default(),
-        intents: Intents::default(),
+        intents: At { value: Intents::default(), place: nowhere.clone() },
         sandbox: Sandbox::default(),
         global_rules: Vec::new(),
         roles: BTreeMap::new(),
         agents: BTreeMap::new(),
         approvals: Vec::new(),
-        audit: AuditSource::default(),
+        audit: At { value: AuditSource::default(), place: nowhere },
         tests: Vec::new(),
     }
 }

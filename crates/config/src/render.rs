@@ -26,8 +26,8 @@ pub fn render(source: &PolicySource) -> String {
     if source.base != Base::default() {
         out.line(0, "base", spell(BASES, source.base));
     }
-    if source.intents != Intents::default() {
-        out.line(0, "intents", spell(INTENTS, source.intents));
+    if source.intents.value != Intents::default() {
+        out.line(0, "intents", spell(INTENTS, source.intents.value));
     }
     if source.sandbox != Sandbox::default() {
         out.line(0, "sandbox", spell(SANDBOXES, source.sandbox));
@@ -50,7 +50,7 @@ pub fn render(source: &PolicySource) -> String {
     out.items(0, "approvals", &source.approvals, |approval| {
         format!("verb: {}, path: {}", approval.verb.value, quoted(&approval.path.value))
     });
-    out.audit(&source.audit);
+    out.audit(&source.audit.value);
     out.items(0, "tests", &source.tests, |test| {
         format!(
             "agent: {}, verb: {}, path: {}, expect: {}",

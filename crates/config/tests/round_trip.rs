@@ -190,7 +190,7 @@ prop_compose! {
             default_policy: default_policy.map(at),
             allow_insecure_default: true,
             base,
-            intents,
+            intents: at(intents),
             sandbox,
             global_rules: rules.into_iter().map(|(rule, all)| (rule, some(all))).collect(),
             roles,
@@ -199,7 +199,7 @@ prop_compose! {
                 .into_iter()
                 .map(|(verb, path)| ApprovalSource { verb: at(verb), path, id: "".into() })
                 .collect(),
-            audit,
+            audit: at(audit),
             tests: Vec::new(),
         };
         let first = source.agents.keys().next().cloned();

@@ -25,7 +25,7 @@ fn the_whole_language() {
     assert_eq!(source.default_policy.unwrap().value, Effect::Ask);
     assert!(source.allow_insecure_default);
     assert_eq!(
-        (source.base, source.intents, source.sandbox),
+        (source.base, source.intents.value, source.sandbox),
         (Base::Minimal, Intents::Require, Sandbox::Advisory)
     );
     assert_eq!(source.global_rules[0].1, For::All);
@@ -53,10 +53,10 @@ fn the_whole_language() {
     let Some(Cli::Command(words)) = &source.agents["own"].cli else { panic!("{:?}", source.agents) };
     assert_eq!(words.iter().map(|w| w.value.as_str()).collect::<Vec<_>>(), ["./my-agent", "--flag", ""]);
     assert_eq!((source.approvals[0].verb.value, &*source.approvals[0].id), (Verb::Delete, "approvals[0]"));
-    assert_eq!(source.audit.log_access_attempts, LogAccess::All);
-    assert_eq!(source.audit.log_file.as_ref().unwrap().value, "access.log");
-    assert!(source.audit.alert_on_violation);
-    assert_eq!(source.audit.alert_command[1].value, "Remit");
+    assert_eq!(source.audit.value.log_access_attempts, LogAccess::All);
+    assert_eq!(source.audit.value.log_file.as_ref().unwrap().value, "access.log");
+    assert!(source.audit.value.alert_on_violation);
+    assert_eq!(source.audit.value.alert_command[1].value, "Remit");
     assert_eq!((source.tests[0].verb.value, source.tests[0].expect.value), (Verb::Write, Effect::Allow));
 }
 
@@ -65,10 +65,10 @@ fn what_is_not_said_has_the_defaults() {
     let source = load("version: \"1.0\"\n");
     assert_eq!((source.root, source.default_policy), (None, None));
     assert_eq!(
-        (source.base, source.intents, source.sandbox),
+        (source.base, source.intents.value, source.sandbox),
         (Base::Standard, Intents::Off, Sandbox::Enforce)
     );
-    assert_eq!(source.audit.log_access_attempts, LogAccess::Denied);
+    assert_eq!(source.audit.value.log_access_attempts, LogAccess::Denied);
     assert!(!source.allow_insecure_default && source.agents.is_empty() && source.tests.is_empty());
 }
 
@@ -151,9 +151,9 @@ fn a_policy_of_massgen() {
     assert_eq!(source.global_rules.len(), 2);
     assert_eq!(source.agents["claude-code"].base_workspace.as_ref().unwrap().value, "/workspace/claude");
     assert_eq!(&*source.agents["gpt-analysis"].permissions[2].id, "agents.gpt-analysis.permissions[2]");
-    assert_eq!(source.audit.log_access_attempts, LogAccess::All);
-    assert_eq!(source.audit.log_file.as_ref().unwrap().value, "massgen_access.log");
-    assert!(source.audit.alert_on_violation);
+    assert_eq!(source.audit.value.log_access_attempts, LogAccess::All);
+    assert_eq!(source.audit.value.log_file.as_ref().unwrap().value, "massgen_access.log");
+    assert!(source.audit.value.alert_on_violation);
 }
 
 #[test]
@@ -211,6 +211,6 @@ fn every_word_of_what_is_logged() {
         ("none", LogAccess::None),
     ] {
         let source = load(&format!("version: \"1.0\"\naudit: {{log_access_attempts: {word}}}\n"));
-        assert_eq!(source.audit.log_access_attempts, log, "{word}");
+        assert_eq!(source.audit.value.log_access_attempts, log, "{word}");
     }
 }

@@ -3,11 +3,10 @@
 use crate::agent::AgentPolicy;
 use crate::protected::Protected;
 use crate::rules::{Point, Scope};
-use crate::source::{Intents, LogAccess};
+use crate::source::{At, Intents, LogAccess};
 use crate::{Access, PolicySource};
 use remit_core::{Diagnostic, Effect, Object, Place, Severity, Verb};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 pub(crate) fn notes(
     source: &PolicySource,
@@ -46,17 +45,17 @@ fn not_held(source: &PolicySource) -> Vec<Diagnostic> {
     let requests = source.agents.values().filter_map(|agent| agent.requests.first());
     let requests =
         requests.map(|r| warn(&r.rule.path.place, "`requests` are not served yet: nothing can be asked for"));
-    let whole = Place::file(Arc::clone(&source.file));
-    let intents = (source.intents != Intents::Off)
-        .then(|| warn(&whole, "`intents` are not held yet: work need not be declared"));
-    let audit = &source.audit;
+    let intents = &source.intents;
+    let intents = (intents.value != Intents::Off)
+        .then(|| warn(&intents.place, "`intents` are not held yet: work need not be declared"));
+    let At { value: audit, place } = &source.audit;
     let told = audit.log_access_attempts != LogAccess::Denied
         || audit.log_file.is_some()
         || audit.alert_on_violation
         || !audit.alert_command.is_empty();
     let audit = told.then(|| {
         warn(
-            &whole,
+            place,
             "`audit` is not obeyed yet: refusals and changes are in the ledger, and nothing else is told",
         )
     });

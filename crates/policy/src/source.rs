@@ -219,7 +219,7 @@ pub struct PolicySource {
     /// What any program needs.
     pub base: Base,
     /// Whether work must be declared.
-    pub intents: Intents,
+    pub intents: At<Intents>,
     /// What holds the session.
     pub sandbox: Sandbox,
     /// Rules for many.
@@ -231,7 +231,7 @@ pub struct PolicySource {
     /// What a person must confirm.
     pub approvals: Vec<ApprovalSource>,
     /// What is recorded and announced.
-    pub audit: AuditSource,
+    pub audit: At<AuditSource>,
     /// The policy's own tests.
     pub tests: Vec<TestSource>,
 }

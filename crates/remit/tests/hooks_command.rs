@@ -172,6 +172,7 @@ fn what_is_said_to_a_person() -> Result<()> {
     = 1
     $ remit hooks test claude
     not held  no hook of remit is registered for the event before a tool call
+    2> hint: `remit hooks install claude` registers it
     = 1
     ");
     let during: [&[&str]; 4] =

@@ -13,6 +13,8 @@ pub struct Adapter {
     pub title: String,
     /// Names of its program.
     pub programs: Vec<String>,
+    /// The command that installs it.
+    pub install: String,
     /// Its folder for configuration and conversations.
     pub home: HomeSpec,
     /// How a person's login is shared.

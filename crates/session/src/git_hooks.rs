@@ -7,11 +7,14 @@ use remit_policy::{Access, AgentPolicy, Point, Policy, Scope};
 /// there, and by which link.
 pub(crate) fn hooks_around(policy: &Policy, rules: &AgentPolicy, rule: &Rule) -> Option<String> {
     let point = rules.points().iter().find(|point| *point.rule == *rule)?;
-    let around = |other: &&Point| other.pattern.literal().is_some_and(|p| p.covers(point.pattern.literal_prefix()));
+    let around =
+        |other: &&Point| other.pattern.literal().is_some_and(|p| p.covers(point.pattern.literal_prefix()));
     let started = rules.points().iter().filter(around).filter(|other| other.access.has(Access::EXECUTE));
-    let nearest = started.max_by_key(|other| (other.scope != Scope::Base, other.pattern.literal().map(depth)))?;
+    let nearest =
+        started.max_by_key(|other| (other.scope != Scope::Base, other.pattern.literal().map(depth)))?;
     let hooks = nearest.pattern.literal().filter(|_| &*nearest.rule.id == "base.git-hooks")?;
-    let link = policy.world().protected.iter().find(|one| one.path == *hooks).and_then(|one| one.link.as_ref());
+    let link =
+        policy.world().protected.iter().find(|one| one.path == *hooks).and_then(|one| one.link.as_ref());
     let by = link.map_or_else(String::new, |link| format!(", by the link {link}"));
     Some(format!("git's hooks lie in {hooks}{by}, so programs can be started there"))
 }

@@ -24,6 +24,11 @@ pub(crate) fn path(text: impl AsRef<[u8]>) -> AbsPath {
     AbsPath::new(text).unwrap()
 }
 
+/// What the document does not say.
+fn nowhere<T>(value: T) -> At<T> {
+    At { value, place: Place::file("remit.yaml") }
+}
+
 impl Team {
     /// The workspace is `/w`, the home folder `/home/me`; one agent without rules; no base.
     pub(crate) fn new() -> Self {
@@ -33,13 +38,13 @@ impl Team {
             default_policy: None,
             allow_insecure_default: false,
             base: Base::Standard,
-            intents: Intents::Off,
+            intents: nowhere(Intents::Off),
             sandbox: Sandbox::Enforce,
             global_rules: Vec::new(),
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
             approvals: Vec::new(),
-            audit: AuditSource::default(),
+            audit: nowhere(AuditSource::default()),
             tests: Vec::new(),
         };
         let world = World {

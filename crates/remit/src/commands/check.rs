@@ -116,8 +116,9 @@ fn tracked(workspace: &Workspace, policy: &Policy) -> Result<Vec<Diagnostic>, Op
 fn linked(workspace: &Workspace, policy: &Policy) -> Vec<Diagnostic> {
     let place = || Place::file(workspace.file.as_str());
     let told = |one: &remit_policy::ProtectedPath| {
-        let link = one.link.as_ref().filter(|link| **link != one.path)?;
-        let message = format!("the link {link} leads to {}, which no session may change for that", one.path);
+        // A link on the way to a protected name is told by where it leads.
+        let link = one.link.as_ref().filter(|link| !one.path.covers(link))?;
+        let message = format!("{link} leads by a link to {}, which no session may change for that", one.path);
         let finding = Diagnostic::new(Severity::Warning, "protected-link", place(), message);
         Some(finding.help("put a copy in the link's place if sessions are to work there"))
     };

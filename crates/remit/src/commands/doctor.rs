@@ -140,12 +140,16 @@ fn state(environment: &Environment) -> Check {
 fn programs(environment: &Environment) -> Vec<Check> {
     Adapter::names()
         .map(|name| {
-            let found = Adapter::named(name)
-                .and_then(Result::ok)
-                .and_then(|a| a.programs.iter().find_map(|p| find_program(p, environment)));
-            match found {
+            let adapter = Adapter::named(name).and_then(Result::ok);
+            let installed =
+                |a: &Adapter| a.programs.iter().find_map(|program| find_program(program, environment));
+            match adapter.as_ref().and_then(installed) {
                 Some(path) => check(name, Mark::Ok, path.display().to_string()),
-                None => check(name, Mark::Warn, "not installed"),
+                None => {
+                    let how = adapter.map(|a| format!("`{}` installs it; ", a.install)).unwrap_or_default();
+                    check(name, Mark::Warn, "not installed")
+                        .mend(&format!("{how}any other program can be held, too: `remit run -- CMD`"))
+                }
             }
         })
         .collect()

@@ -2,7 +2,7 @@
 
 use crate::cli::{HooksAction, HooksArgs, HooksTarget};
 use crate::failures::no_agent;
-use crate::report::{self, ERROR, Failure, OK, WAIT};
+use crate::report::{self, ERROR, Failure, HINT, OK, WAIT};
 use remit_config::FindError;
 use remit_core::path::printable;
 use remit_core::{AbsPath, AgentName, Exit};
@@ -192,8 +192,6 @@ impl Installation {
     /// Whether they are in force, where, as which agent, and what would change it. `other`: the agent that was asked for,
     /// where it is not the one that is registered.
     fn head(&self, status: &Status, agent: Option<Option<&str>>, other: Option<&str>) -> String {
-        let host = self.host.word();
-        let agent_of = |agent: Option<&str>| agent.map_or(String::new(), |agent| format!(" --agent {agent}"));
         let settings = self.shown();
         let as_whom = match agent {
             Some(Some(agent)) => format!(", as the agent `{agent}`"),
@@ -203,18 +201,23 @@ impl Installation {
         let how = match (status.disabled, other) {
             (true, _) => format!("{ERROR}switched off{ERROR:#} by `disableAllHooks`"),
             (_, Some(other)) => {
-                format!(
-                    "{WAIT}not in force for `{other}`{WAIT:#}: `remit hooks install {host} --agent {other}`"
-                )
+                format!("{WAIT}not in force for `{other}`{WAIT:#}: `{}`", self.installation(Some(other)))
             }
             (false, None) if status.in_force() => format!("{OK}in force{OK:#}"),
             (false, None) => {
-                let named = self.agent.as_ref().map(AgentName::as_str).filter(|name| *name != host);
-                let agent = agent_of(agent.unwrap_or(named));
-                format!("{WAIT}not in force{WAIT:#}: `remit hooks install {host}{agent}`")
+                let agent = agent.unwrap_or(self.agent.as_ref().map(AgentName::as_str));
+                format!("{WAIT}not in force{WAIT:#}: `{}`", self.installation(agent))
             }
         };
         format!("{how}  {settings}{as_whom}")
+    }
+
+    /// The command that registers the hooks for this agent; one that has the program's own name need not be named.
+    fn installation(&self, agent: Option<&str>) -> String {
+        let host = self.host.word();
+        let agent =
+            agent.filter(|name| *name != host).map_or(String::new(), |name| format!(" --agent {name}"));
+        format!("remit hooks install {host}{agent}")
     }
 
     /// Says where hooks that are registered refuse everything.
@@ -253,6 +256,10 @@ impl Installation {
             report::say(&format!("{OK}ok{OK:#}  the registered hook refused a call that must be refused\n"))?;
         } else {
             report::say(&format!("{ERROR}not held{ERROR:#}  {}\n", printable(&why)))?;
+            if install::registered(self.host, &text).is_none() && !install::switched_off(&text) {
+                let how = self.installation(self.agent.as_ref().map(AgentName::as_str));
+                report::talk(&format!("{HINT}hint{HINT:#}: `{how}` registers it\n"));
+            }
         }
         Ok(if refused { Exit::Yes } else { Exit::No })
     }

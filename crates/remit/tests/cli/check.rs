@@ -250,16 +250,40 @@ fn what_is_out_of_bounds_and_lies_in_gits_records_all_the_same() -> Result<()> {
 }
 
 #[test]
-fn what_concerns_the_whole_file_is_said_so() -> Result<()> {
+fn what_concerns_the_whole_file_is_said_so_and_a_setting_is_shown() -> Result<()> {
     let env = workspace()?;
-    let text = "version: \"1.0\"\naudit: {alert_on_violation: true}\nagents: {}\n";
+    let text = "version: \"1.0\"\nintents: require\naudit:\n  alert_on_violation: true\nagents: {}\n";
     env.write(env.project().join("remit.yaml"), text)?;
+    std::os::unix::fs::symlink("docs", env.project().join(".claude"))?;
     insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"
     $ remit check
-    ok  remit.yaml: no errors, 1 warning, 0 notes
-    2> warning[not-held-yet]: `audit` is not obeyed yet: refusals and changes are in the ledger, and nothing else is told
+    ok  remit.yaml: no errors, 5 warnings, 0 notes
+    2> warning[protected-link]: [PROJECT]/.claude/settings.json leads by a link to [PROJECT]/docs/settings.json, which no session may change for that
     2>  │
-    2>  ╰ note: in remit.yaml
+    2>  ├ note: in remit.yaml
+    2>  ╰ help: put a copy in the link's place if sessions are to work there
+    2>
+    2> warning[protected-link]: [PROJECT]/.claude/settings.local.json leads by a link to [PROJECT]/docs/settings.local.json, which no session may change for that
+    2>  │
+    2>  ├ note: in remit.yaml
+    2>  ╰ help: put a copy in the link's place if sessions are to work there
+    2>
+    2> warning[protected-link]: [PROJECT]/.claude/hooks leads by a link to [PROJECT]/docs/hooks, which no session may change for that
+    2>  │
+    2>  ├ note: in remit.yaml
+    2>  ╰ help: put a copy in the link's place if sessions are to work there
+    2>
+    2> warning[not-held-yet]: `intents` are not held yet: work need not be declared
+    2>   ╭▸ remit.yaml:2:10
+    2>   │
+    2> 2 │ intents: require
+    2>   ╰╴         ━━━━━━━
+    2>
+    2> warning[not-held-yet]: `audit` is not obeyed yet: refusals and changes are in the ledger, and nothing else is told
+    2>   ╭▸ remit.yaml:3:1
+    2>   │
+    2> 3 │ audit:
+    2>   ╰╴━━━━━
     2>
     = 0
     ");
@@ -328,7 +352,9 @@ fn a_default_that_asks_is_told_to_refuse() -> Result<()> {
 fn what_cannot_be_held_round_gits_hooks_says_that_they_lie_there() -> Result<()> {
     let env = workspace()?;
     let policy = |more: &str| {
-        let text = format!("version: \"1.0\"\nagents:\n  default:\n    permissions: [{{path: ., access: read-write}}, {more}]\n");
+        let text = format!(
+            "version: \"1.0\"\nagents:\n  default:\n    permissions: [{{path: ., access: read-write}}, {more}]\n"
+        );
         env.write(env.project().join("remit.yaml"), text)
     };
     let said = || -> Result<(i32, String)> {

@@ -240,3 +240,19 @@ fn a_program_in_an_agents_place_is_told_where_it_belongs() -> Result<()> {
     ");
     Ok(())
 }
+
+#[test]
+fn doctor_says_how_a_program_that_is_missing_is_installed_and_that_others_do() -> Result<()> {
+    let env = workspace()?;
+    let outcome = env.run(env.remit(["doctor"])?.env("PATH", env.root().join("bin")))?.ended(0)?;
+    let mut lines = outcome.stdout.lines().skip_while(|line| !line.contains("not installed"));
+    assert_eq!(
+        lines.next().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")),
+        Some("warn claude not installed".to_owned())
+    );
+    let mend = lines.next().context("a way out")?;
+    for part in ["`npm install -g @anthropic-ai/claude-code` installs it", "`remit run -- CMD`"] {
+        assert!(mend.contains(part), "{mend}");
+    }
+    Ok(())
+}

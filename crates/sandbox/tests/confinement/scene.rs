@@ -139,13 +139,13 @@ impl Scene {
             default_policy: None,
             allow_insecure_default: false,
             base: Base::Standard,
-            intents: Intents::Off,
+            intents: at(Intents::Off),
             sandbox: Sandbox::Enforce,
             global_rules: none,
             roles: BTreeMap::new(),
             agents: BTreeMap::from([("a".to_owned(), agent)]),
             approvals: Vec::new(),
-            audit: AuditSource::default(),
+            audit: at(AuditSource::default()),
             tests: Vec::new(),
         };
         let run = Access::READ.union(Access::EXECUTE);
