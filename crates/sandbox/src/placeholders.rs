@@ -1,6 +1,6 @@
 //! Folders that are made before a launch and removed after the last session that uses them. A **placeholder**
 //! stands in for a path that is out of bounds and does not exist, since a mask needs something to cover; it is
-//! known by its mode, and is never removed earlier, since the mask would go with it. A **room** is a folder that a
+//! known by its mode, and is never removed earlier, since the mask would go with it. A **new folder** is one that a
 //! rule grants and that nobody has made yet; it is like any other folder, known by its inode, and stays if somebody
 //! has put something into it. A file under Remit's state says who uses which; a session that ended without saying
 //! so is known by its process id and start time, and is cleaned up after at the next launch.
@@ -53,7 +53,7 @@ pub enum PlaceholderError {
     },
 }
 
-/// A session's claim on its placeholders and rooms; given up when dropped.
+/// A session's claim on its placeholders and new folders; given up when dropped.
 #[derive(Debug)]
 pub struct Holding {
     record: PathBuf,
@@ -65,17 +65,21 @@ pub struct Holding {
 struct Claim {
     pid: u32,
     start: u64,
-    /// The inode of a room; none for a placeholder.
-    room: Option<u64>,
+    /// The inode of a new folder; none for a placeholder.
+    inode: Option<u64>,
     path: AbsPath,
 }
 
-/// Makes the folders of `placeholders` and `rooms` that do not exist, and notes in the file `record` that this
-/// process uses them. Cleans up after sessions that are gone. A room that cannot be made is no error; see
+/// Makes the folders of `placeholders` and `new_folders` that do not exist, and notes in the file `record` that this
+/// process uses them. Cleans up after sessions that are gone. A new folder that cannot be made is no error; see
 /// [`Holding::unmade`].
-pub fn hold(record: &Path, placeholders: &[AbsPath], rooms: &[AbsPath]) -> Result<Holding, PlaceholderError> {
+pub fn hold(
+    record: &Path,
+    placeholders: &[AbsPath],
+    new_folders: &[AbsPath],
+) -> Result<Holding, PlaceholderError> {
     let mut holding = Holding { record: record.to_owned(), claims: Vec::new(), unmade: Vec::new() };
-    let asked = !placeholders.is_empty() || rooms.iter().any(|room| inode(room).is_none());
+    let asked = !placeholders.is_empty() || new_folders.iter().any(|folder| inode(folder).is_none());
     if !asked && fs::stat(record).is_err() {
         return Ok(holding);
     }
@@ -83,12 +87,12 @@ pub fn hold(record: &Path, placeholders: &[AbsPath], rooms: &[AbsPath]) -> Resul
     let known = read(record)?;
     let pid = std::process::id();
     let start = start_time(pid).unwrap_or_default();
-    let claim = |path: &AbsPath, room| Claim { pid, start, room, path: path.clone() };
+    let claim = |path: &AbsPath, inode| Claim { pid, start, inode, path: path.clone() };
     holding.claims = placeholders.iter().map(|path| claim(path, None)).collect();
-    for path in rooms {
+    for path in new_folders {
         match inode(path) {
             // Another session's is this one's, too; what somebody else has made is nobody's here.
-            Some(inode) if known.iter().any(|c| c.path == *path && c.room == Some(inode)) => {
+            Some(inode) if known.iter().any(|c| c.path == *path && c.inode == Some(inode)) => {
                 holding.claims.push(claim(path, Some(inode)));
             }
             Some(_) => {}
@@ -115,7 +119,7 @@ pub fn hold(record: &Path, placeholders: &[AbsPath], rooms: &[AbsPath]) -> Resul
 }
 
 impl Holding {
-    /// The rooms that could not be made, and why: they are not seen in the session.
+    /// The new folders that could not be made, and why: they are not seen in the session.
     pub fn unmade(&self) -> &[(AbsPath, Errno)] {
         &self.unmade
     }
@@ -153,7 +157,7 @@ impl Drop for Holding {
 }
 
 fn unclaimed<'a>(known: &'a [Claim], claims: &[Claim]) -> Vec<&'a Claim> {
-    known.iter().filter(|one| !claims.iter().any(|c| c.path == one.path && c.room == one.room)).collect()
+    known.iter().filter(|one| !claims.iter().any(|c| c.path == one.path && c.inode == one.inode)).collect()
 }
 
 /// The inode of a folder; none if there is none of this name.
@@ -189,16 +193,16 @@ fn mark(path: &AbsPath, bits: u32) -> Result<(), Errno> {
     }
 }
 
-/// Removes an unused placeholder or room. What is not one, or has content, is somebody's own by now and stays; a
+/// Removes an unused placeholder or new folder. What is not one, or has content, is somebody's own by now and stays; a
 /// placeholder loses the mark, so that it may be moved and changed again.
 fn remove(claim: &Claim) {
     let path = &claim.path;
     let Ok(stat) = fs::lstat(path.as_path()) else { return };
-    let ours = match claim.room {
+    let ours = match claim.inode {
         None => is_marked(stat.st_mode),
         Some(inode) => inode == stat.st_ino,
     };
-    if !ours || fs::rmdir(path.as_path()).is_ok() || claim.room.is_some() {
+    if !ours || fs::rmdir(path.as_path()).is_ok() || claim.inode.is_some() {
         return;
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -247,12 +251,12 @@ fn read(record: &Path) -> Result<Vec<Claim>, PlaceholderError> {
         let mut words = line.splitn(3, ' ');
         let (pid, start) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
         let rest = words.next()?;
-        // A path begins with a slash, and the inode of a room with an `@`.
-        let (room, path) = match rest.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
+        // A path begins with a slash, and the inode of a new folder with an `@`.
+        let (inode, path) = match rest.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
             Some((inode, path)) => (Some(inode.parse().ok()?), path),
             None => (None, rest),
         };
-        Some(Claim { pid, start, room, path: AbsPath::new(unescape(path)?).ok()? })
+        Some(Claim { pid, start, inode, path: AbsPath::new(unescape(path)?).ok()? })
     };
     text.lines()
         .map(|line| {
@@ -264,8 +268,8 @@ fn read(record: &Path) -> Result<Vec<Claim>, PlaceholderError> {
 fn write(record: &Path, claims: &[Claim]) -> Result<(), PlaceholderError> {
     let failed = |error| PlaceholderError::Record { path: record.to_owned(), error };
     let line = |c: &Claim| {
-        let room = c.room.map_or(String::new(), |inode| format!("@{inode} "));
-        format!("{} {} {room}{}\n", c.pid, c.start, escape(c.path.as_bytes()))
+        let inode = c.inode.map_or(String::new(), |inode| format!("@{inode} "));
+        format!("{} {} {inode}{}\n", c.pid, c.start, escape(c.path.as_bytes()))
     };
     let text: String = claims.iter().map(line).collect();
     let new = record.with_extension("new");
@@ -380,17 +384,17 @@ mod tests {
     #[test]
     fn a_room_is_an_ordinary_folder_and_goes_with_its_last_session_if_it_is_empty() {
         let (_scratch, record, path) = scratch();
-        let rooms = std::slice::from_ref(&path);
-        let first = hold(&record, &[], rooms).unwrap();
+        let new_folders = std::slice::from_ref(&path);
+        let first = hold(&record, &[], new_folders).unwrap();
         let stat = fs::lstat(path.as_path()).unwrap();
         assert!(!is_marked(stat.st_mode), "{:o}", stat.st_mode);
-        let second = hold(&record, &[], rooms).unwrap();
+        let second = hold(&record, &[], new_folders).unwrap();
         first.release().unwrap();
         assert!(path.as_path().is_dir(), "the second session still uses it");
         drop(second);
         assert!(!path.as_path().exists());
 
-        let holding = hold(&record, &[], rooms).unwrap();
+        let holding = hold(&record, &[], new_folders).unwrap();
         std::fs::write(path.as_path().join("work"), "x").unwrap();
         holding.release().unwrap();
         assert!(path.as_path().join("work").exists());
@@ -399,14 +403,14 @@ mod tests {
     #[test]
     fn a_folder_that_is_no_room_of_a_sessions_making_stays() {
         let (_scratch, record, path) = scratch();
-        let rooms = std::slice::from_ref(&path);
+        let new_folders = std::slice::from_ref(&path);
         std::fs::create_dir(path.as_path()).unwrap();
-        hold(&record, &[], rooms).unwrap().release().unwrap();
+        hold(&record, &[], new_folders).unwrap().release().unwrap();
         assert!(path.as_path().is_dir());
 
         // Somebody has put another in its place; the first is kept, so that its inode is not used again.
         std::fs::remove_dir(path.as_path()).unwrap();
-        let holding = hold(&record, &[], rooms).unwrap();
+        let holding = hold(&record, &[], new_folders).unwrap();
         std::fs::rename(path.as_path(), path.as_path().with_extension("old")).unwrap();
         std::fs::create_dir(path.as_path()).unwrap();
         holding.release().unwrap();

@@ -5,7 +5,7 @@ use crate::refusals::REFUSED;
 use crate::syncer::Syncer;
 use remit_core::{Actor, Effect, SessionId};
 use remit_ledger::{Door, Event, Record, Time};
-use remit_store::{Ledger, LedgerError, Receipt, Room};
+use remit_store::{Ledger, LedgerError, Receipt, Reserve};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -95,7 +95,7 @@ impl Recorder {
     /// Appends; on success the record survives the death of any process. `urgent`: synced to disk at once. What
     /// cannot be recorded is refused, so the next record that succeeds tells how often that was.
     pub fn append(&self, record: &Record, urgent: bool) -> Result<Receipt, LedgerError> {
-        match self.ledger.append_record_in(record, room(record)) {
+        match self.ledger.append_record_using(record, reserve(record)) {
             Ok(receipt) => {
                 self.syncer.appended(urgent);
                 self.tell_unrecorded();
@@ -118,7 +118,7 @@ impl Recorder {
         let mut record = self.record(Event::Alert, Door::Holder);
         record.why = Some(format!("{count} {refusals} could not be recorded"));
         record.counts = [("unrecorded".to_owned(), count)].into();
-        match self.ledger.append_record_in(&record, Room::Last) {
+        match self.ledger.append_record_using(&record, Reserve::Last) {
             Ok(_) => self.syncer.appended(true),
             Err(_) => drop(self.unrecorded.fetch_add(count, Ordering::Relaxed)),
         }
@@ -126,11 +126,11 @@ impl Recorder {
 }
 
 /// What of the space that is kept on disk a record may use: a refusal must be told, and so must the end.
-fn room(record: &Record) -> Room {
+fn reserve(record: &Record) -> Reserve {
     match record.event {
-        Event::SessionEnd => Room::Last,
-        _ if record.effect.is_some_and(|effect| effect != Effect::Allow) => Room::Refusal,
-        _ => Room::Plain,
+        Event::SessionEnd => Reserve::Last,
+        _ if record.effect.is_some_and(|effect| effect != Effect::Allow) => Reserve::Refusal,
+        _ => Reserve::Plain,
     }
 }
 

@@ -11,7 +11,7 @@ pub mod state_dir;
 pub use atomic::read_file;
 pub use ledger::{
     Anchor, BadCheckpoint, CheckpointAt, CheckpointFault, Checkpoints, Damaged, Entry, Follow, HeadState,
-    Keys, Ledger, LedgerError, Lenient, Piece, Reader, Receipt, Report, Room, checkpoint, read_anchor,
+    Keys, Ledger, LedgerError, Lenient, Piece, Reader, Receipt, Report, Reserve, checkpoint, read_anchor,
     verify,
 };
 pub use state_dir::{Environment, StateDir, StateError};

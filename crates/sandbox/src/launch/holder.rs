@@ -77,7 +77,8 @@ pub fn launch_noting(
     let ipc = self_test::ipc_namespace().step(|| "know the namespace of shared memory".to_owned())?;
     let modes = matches!(spec.stdio, Stdio::Inherit).then(Modes::of_terminal).flatten();
     let shares_terminal = spec.stdio.shares_terminal();
-    let holding = placeholders::hold(&spec.placeholder_record, &spec.plan.placeholders, &spec.plan.rooms)?;
+    let holding =
+        placeholders::hold(&spec.placeholder_record, &spec.plan.placeholders, &spec.plan.new_folders)?;
     let pair = || Channel::pair().step(|| "make a channel".to_owned());
     let ((life, gate_life), (control, gate_control)) = (pair()?, pair()?);
     let gate = match raw::clone_session().step(|| "make user, mount and process namespaces".to_owned())? {

@@ -1,7 +1,7 @@
 //! The way down the tree: what is done where access begins, changes and ends.
 
+use super::expansion::{self, MOST_ENTRIES, Names};
 use super::planner::{NO_NARROW_READ, Place, Planner, SHARED_MEMORY, State, own, rights};
-use super::survey::{self, MOST_ENTRIES, Names};
 use super::{Found, Kind, Point, Refusal, Rights, Source, Stat};
 use remit_core::AbsPath;
 use remit_policy::Access;
@@ -53,7 +53,7 @@ impl Planner<'_> {
             return (state, if memory { self.grant(path, rights(access), floor) } else { floor });
         }
         let found = match self.find(path, state) {
-            Ok(found) => self.room(path, place, access, found, (state, floor)),
+            Ok(found) => self.new_folder(path, place, access, found, (state, floor)),
             // Nothing of it can be read or listed, whatever stands there.
             Err(_) if self.is_bare(state) => return (state, floor),
             Err(_) if self.takes_away(access, state, floor) => {
@@ -90,7 +90,7 @@ impl Planner<'_> {
     /// A folder that is granted as one, so that it can be made by the first who needs it, is there from the start:
     /// in a folder that the view makes itself nobody can make it, and the floor can grant nothing in what is not
     /// there. What stands at the path then.
-    fn room(
+    fn new_folder(
         &mut self,
         path: &AbsPath,
         place: &Place,
@@ -115,11 +115,11 @@ impl Planner<'_> {
         let Some(outside) = self.outside(path, state) else { return found };
         match found {
             Found::Is(stat) if stat.kind == Kind::Folder => {
-                self.plan.rooms.push(outside);
+                self.plan.new_folders.push(outside);
                 found
             }
             Found::Absent if self.can_be_made(&outside) => {
-                self.plan.rooms.push(outside);
+                self.plan.new_folders.push(outside);
                 Found::Is(Stat { kind: Kind::Folder, mode: 0o755, names: 2, own: true })
             }
             other => other,
@@ -130,7 +130,7 @@ impl Planner<'_> {
     fn can_be_made(&self, path: &AbsPath) -> bool {
         let Some(parent) = path.parent() else { return false };
         let there = matches!(self.disk.find(&parent), Ok(Found::Is(Stat { kind: Kind::Folder, .. })));
-        self.plan.rooms.contains(&parent) || (there && self.disk.may_make_in(&parent))
+        self.plan.new_folders.contains(&parent) || (there && self.disk.may_make_in(&parent))
     }
 
     /// Whether a place gives less than what is seen around it.
@@ -377,7 +377,7 @@ impl Planner<'_> {
             return;
         }
         let Some(outside) = self.outside(path, state) else { return };
-        let why = match survey::second_names(self.disk, &outside) {
+        let why = match expansion::second_names(self.disk, &outside) {
             Names::Single => return,
             Names::Second(file) => format!(
                 "{file} has a second name, which may be read elsewhere; remove it, or set `hardlinks: allow`"

@@ -2,12 +2,12 @@
 
 mod descend;
 mod disk;
+mod expansion;
 mod finish;
 mod places;
 mod planner;
 mod rules;
 mod shape;
-mod survey;
 mod tracked;
 
 pub use disk::{Disk, Found, HostDisk, Kind, Looks, Stat};

@@ -1,7 +1,7 @@
 //! Where the planner has something to look at: the paths at which some rule begins to speak.
 
+use super::expansion::{self, MOST_ENTRIES};
 use super::planner::{Place, Planner, SHARED_MEMORY, in_tree_order, own};
-use super::survey::{self, MOST_ENTRIES};
 use super::{Found, Kind, Refusal, Where};
 use remit_core::AbsPath;
 use remit_policy::Access;
@@ -74,7 +74,7 @@ impl Planner<'_> {
 
     /// The existing paths that rules with wildcards speak of, where that matters to view or floor; and the folders
     /// that could not be looked through, each with a rule that hides or narrows something there.
-    fn wild(&mut self) -> (Vec<survey::Match>, Vec<(AbsPath, usize)>) {
+    fn wild(&mut self) -> (Vec<expansion::Match>, Vec<(AbsPath, usize)>) {
         let mut wanted = Vec::new();
         // Those of the wanted that only add something.
         let mut adding = BTreeSet::new();
@@ -109,7 +109,7 @@ impl Planner<'_> {
             self.refuse(index, why.to_owned());
         }
         let out = |path: &AbsPath| own(path) || self.access(path).is_none() && self.closed_for_good(path);
-        let found = survey::survey(self.disk, self.request.rules, &self.points, &wanted, &out);
+        let found = expansion::expand(self.disk, self.request.rules, &self.points, &wanted, &out);
         let mut closed = Vec::new();
         for (folder, rules) in found.closed {
             match rules.into_iter().find(|rule| !adding.contains(rule)) {

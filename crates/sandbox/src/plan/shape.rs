@@ -103,7 +103,7 @@ pub struct Plan {
     pub placeholders: Vec<AbsPath>,
     /// Folders of the machine that rules grant as folders and that are made before the launch if they do not exist,
     /// so that they can be shown; removed after the last session if they are still empty.
-    pub rooms: Vec<AbsPath>,
+    pub new_folders: Vec<AbsPath>,
     /// Whether every folder in sight may be listed, those that only lead somewhere included. Not so where a
     /// mount shows names that may not be read, since the floor cannot take listing away again further down.
     pub listed: bool,

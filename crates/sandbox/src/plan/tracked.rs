@@ -6,8 +6,8 @@
 //! One mount does for each topmost part of the work tree in which nothing is granted. The folders above are the
 //! view's own.
 
+use super::expansion::MOST_ENTRIES;
 use super::planner::{Place, Planner, State, in_tree_order};
-use super::survey::MOST_ENTRIES;
 use super::{Found, Kind, Link, Rights, Source};
 use remit_core::AbsPath;
 use remit_policy::Access;

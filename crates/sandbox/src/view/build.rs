@@ -126,7 +126,7 @@ fn show(plan: &Plan, root: &Root, bind: &Bind) -> Result<(), Errno> {
         Source::Host(path) => {
             let file = match real(path) {
                 // It could not be made, so there is nothing to be seen.
-                Err(Errno::NOENT) if plan.rooms.contains(path) => return Ok(()),
+                Err(Errno::NOENT) if plan.new_folders.contains(path) => return Ok(()),
                 other => other?,
             };
             (again(&file, attributes)?, stand_of(&file)?)

@@ -49,4 +49,4 @@ pub use lenient::{Lenient, Piece};
 pub use reader::{Entry, Reader};
 pub use report::{BadCheckpoint, CheckpointAt, CheckpointFault, Checkpoints, Damaged, HeadState, Report};
 pub use verify::verify;
-pub use writer::{Ledger, Receipt, Room};
+pub use writer::{Ledger, Receipt, Reserve};

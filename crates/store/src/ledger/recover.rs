@@ -12,7 +12,7 @@ use remit_ledger::{Bad, Damage, Fault, Hash, Head, Lost, Parsed, Seal, Step, Ver
 
 /// The end as it was found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Survey {
+pub(super) struct Inspection {
     /// The last chained line, and the length of all that stands in its segment.
     pub(super) head: Head,
     /// Whether the segment ends within a line.
@@ -22,7 +22,7 @@ pub(super) struct Survey {
 }
 
 /// Finds the end. To be called under the lock.
-pub(super) fn survey(folder: &Folder, id: &Hash, stored: Stored) -> Result<Survey, LedgerError> {
+pub(super) fn inspect(folder: &Folder, id: &Hash, stored: Stored) -> Result<Inspection, LedgerError> {
     let mut segments = folder.segments()?;
     // A turn to a new segment that was not finished leaves an empty one.
     segments.retain(|(_, size)| *size > 0);
@@ -181,12 +181,12 @@ impl Scan {
     }
 
     /// The end, if `known` is the head that holds but for where the chain ends.
-    fn end(&self, known: &Head, size: u64, seal: Option<Seal>) -> Result<Survey, LedgerError> {
+    fn end(&self, known: &Head, size: u64, seal: Option<Seal>) -> Result<Inspection, LedgerError> {
         let (next, hash) = self.verifier.expects().unwrap_or((known.next, known.hash));
         let head = Head { length: size, next, hash, ..*known };
         // The newline that closes off a torn line is written though the line may have one.
         let open = self.open || seal.is_some_and(|seal| seal.torn.is_some());
-        Ok(Survey { head, open, seal: seal.filter(|seal| *seal != Seal::default()) })
+        Ok(Inspection { head, open, seal: seal.filter(|seal| *seal != Seal::default()) })
     }
 }
 

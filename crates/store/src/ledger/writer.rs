@@ -3,7 +3,7 @@
 
 use super::LedgerError;
 use super::folder::{self, Folder, HEAD, Segment, Stored, lock};
-use super::recover::{Survey, survey};
+use super::recover::{Inspection, inspect};
 use remit_ledger::chain::{LONGEST_LINE, LONGEST_RECORD};
 use remit_ledger::head::FARTHEST;
 use remit_ledger::{Hash, Head, Record, Time, chain, decode, encode, link};
@@ -29,7 +29,7 @@ const STEP: u64 = 256 << 10;
 
 /// How much of the space that is kept on disk a record may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum Reserve {
     /// None of it.
     Plain,
     /// What is kept for refusals.
@@ -38,7 +38,7 @@ pub enum Room {
     Last,
 }
 
-impl Room {
+impl Reserve {
     /// What must be left behind the record, in bytes.
     fn left(self) -> u64 {
         match self {
@@ -151,21 +151,21 @@ impl Ledger {
 
     /// Appends a record; see [`Ledger::append`].
     pub fn append_record(&self, record: &Record) -> Result<Receipt, LedgerError> {
-        self.append_record_in(record, Room::Plain)
+        self.append_record_using(record, Reserve::Plain)
     }
 
     /// The same for a record that may use what is kept for it on a disk that is full.
-    pub fn append_record_in(&self, record: &Record, room: Room) -> Result<Receipt, LedgerError> {
-        self.append_in(&encode(record)?, room)
+    pub fn append_record_using(&self, record: &Record, reserve: Reserve) -> Result<Receipt, LedgerError> {
+        self.append_in(&encode(record)?, reserve)
     }
 
     /// Appends the bytes of a record, as [`encode`] makes them. When this answers, a kill of anything loses
     /// nothing. On an error the record does not count, even if a part or all of it was written.
     pub fn append(&self, record: &[u8]) -> Result<Receipt, LedgerError> {
-        self.append_in(record, Room::Plain)
+        self.append_in(record, Reserve::Plain)
     }
 
-    fn append_in(&self, record: &[u8], room: Room) -> Result<Receipt, LedgerError> {
+    fn append_in(&self, record: &[u8], reserve: Reserve) -> Result<Receipt, LedgerError> {
         if !chain::is_record(record) {
             return Err(LedgerError::NotARecord);
         }
@@ -175,7 +175,7 @@ impl Ledger {
             if end.0.length > 0 && end.0.length.saturating_add(line_length(record)) > self.limit {
                 end = self.turn(files, end, &time)?;
             }
-            Self::keep_space(files, &end, line_length(record), room)?;
+            Self::keep_space(files, &end, line_length(record), reserve)?;
             let head = Self::write(files, end, record)?;
             Ok(Receipt { seq: head.next.saturating_sub(1), hash: head.hash })
         })
@@ -201,7 +201,7 @@ impl Ledger {
             {
                 return Ok(head);
             }
-            let end = survey(&self.folder, &self.id, stored)?;
+            let end = inspect(&self.folder, &self.id, stored)?;
             self.segment(files, end.head.segment)?;
             Ok(end.head)
         })
@@ -268,12 +268,12 @@ impl Ledger {
                 return Ok((head, file));
             }
         }
-        let end = survey(&self.folder, &self.id, stored)?;
+        let end = inspect(&self.folder, &self.id, stored)?;
         self.repair(files, end, time)
     }
 
     /// Ends an open line and writes the seal, if there is something to tell.
-    fn repair(&self, files: &mut Files, end: Survey, time: Moment<'_>) -> Result<End, LedgerError> {
+    fn repair(&self, files: &mut Files, end: Inspection, time: Moment<'_>) -> Result<End, LedgerError> {
         let mut head = end.head;
         let (file, _) = self.segment(files, head.segment)?;
         let mut bytes = if end.open { b"\n".to_vec() } else { Vec::new() };
@@ -294,10 +294,15 @@ impl Ledger {
         Ok((head, file))
     }
 
-    /// Sees to it that the disk has space for a line of this length, and behind it what the room must leave. Where
+    /// Sees to it that the disk has space for a line of this length, and behind it what must be left of the reserve. Where
     /// the file system cannot promise space, a full disk shows only when the line is written.
-    fn keep_space(files: &mut Files, (head, file): &End, line: u64, room: Room) -> Result<(), LedgerError> {
-        let wanted = head.length.saturating_add(line).saturating_add(room.left());
+    fn keep_space(
+        files: &mut Files,
+        (head, file): &End,
+        line: u64,
+        reserve: Reserve,
+    ) -> Result<(), LedgerError> {
+        let wanted = head.length.saturating_add(line).saturating_add(reserve.left());
         if files.kept.0 == head.segment && files.kept.1 >= wanted {
             return Ok(());
         }
@@ -310,7 +315,7 @@ impl Ledger {
         let full = |error: &Errno| [Errno::NOSPC, Errno::DQUOT].contains(error);
         match keep(wanted.saturating_add(STEP)).or_else(|_| keep(wanted)) {
             Ok(until) => files.kept = (head.segment, until),
-            Err(error) if full(&error) && room != Room::Last => {
+            Err(error) if full(&error) && reserve != Reserve::Last => {
                 return Err(LedgerError::io("keep space for", Segment(head.segment))(error));
             }
             Err(error) if full(&error) => {}
@@ -346,7 +351,7 @@ impl Ledger {
         let (new, size) = self.segment(files, head.segment)?;
         if size > 0 {
             // The head was put back to an older state.
-            let end = survey(&self.folder, &self.id, Stored::Damaged)?;
+            let end = inspect(&self.folder, &self.id, Stored::Damaged)?;
             return self.repair(files, end, time);
         }
         self.folder.sync()?;

@@ -2,7 +2,7 @@
 
 use crate::scene::{Dice, Scene, record};
 use remit_ledger::Hash;
-use remit_store::{Ledger, LedgerError, Reader, Room};
+use remit_store::{Ledger, LedgerError, Reader, Reserve};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -223,19 +223,19 @@ fn a_full_disk_is_an_error_and_appending_goes_on_when_there_is_room() {
     let filled = std::panic::catch_unwind(|| {
         let ledger = Ledger::create_or_open(&dir).unwrap();
         std::fs::write(disk.join("ballast"), [0; 300_000]).unwrap();
-        let fill = |room: Room, bytes: usize| {
+        let fill = |reserve: Reserve, bytes: usize| {
             let mut good = 0;
             loop {
-                match ledger.append_record_in(&record(0, 0, bytes), room) {
+                match ledger.append_record_using(&record(0, 0, bytes), reserve) {
                     Ok(_) => good += 1,
                     Err(error) => break (good, error),
                 }
             }
         };
-        let (plain, error) = fill(Room::Plain, 3000);
+        let (plain, error) = fill(Reserve::Plain, 3000);
         // Space is kept for refusals, and a little for the very last words; so no line was begun in vain.
-        let (refusals, _) = fill(Room::Refusal, 3000);
-        let (last, _) = fill(Room::Last, 500);
+        let (refusals, _) = fill(Reserve::Refusal, 3000);
+        let (last, _) = fill(Reserve::Last, 500);
         assert!(plain > 20 && refusals > 70 && last > 4, "{plain} {refusals} {last}");
         assert!(ledger.append_record(&record(0, 0, 10)).is_err());
         std::fs::remove_file(disk.join("ballast")).unwrap();

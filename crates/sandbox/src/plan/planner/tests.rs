@@ -447,24 +447,24 @@ fn repositories_and_sockets_are_covered_where_only_git_looks() {
 
 #[test]
 fn a_folder_that_may_be_made_is_there_from_the_start() {
-    let rooms = |rules: &[(&str, &str)], entries: &[&str]| {
+    let new_folders = |rules: &[(&str, &str)], entries: &[&str]| {
         let plan = make(rules, entries);
         let shown = targets(&plan);
-        (plan.rooms.iter().map(ToString::to_string).collect::<Vec<_>>(), shown)
+        (plan.new_folders.iter().map(ToString::to_string).collect::<Vec<_>>(), shown)
     };
     let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let (made, shown) =
-        rooms(&[("/w/new/", "all"), ("/w/new/in/", "all"), ("/w/no/parent/", "all")], &["/w/x"]);
+        new_folders(&[("/w/new/", "all"), ("/w/new/in/", "all"), ("/w/no/parent/", "all")], &["/w/x"]);
     assert_eq!((made, shown), (list(&["/w/new"]), list(&["/w/new"])));
     // Another session may have made it: whoever uses it says so.
-    assert_eq!(rooms(&[("/w/new/", "all")], &["/w/new/"]).0, ["/w/new"]);
+    assert_eq!(new_folders(&[("/w/new/", "all")], &["/w/new/"]).0, ["/w/new"]);
     // Not where it can be made, and not for what may be a file or may not be changed.
     let others = [("/w/file", "read-write"), ("/w/docs/", "read")];
-    assert!(rooms(&others, &["/w/x"]).0.is_empty());
-    assert!(rooms(&[("/w", "all"), ("/w/out/", "all")], &["/w/x"]).0.is_empty());
+    assert!(new_folders(&others, &["/w/x"]).0.is_empty());
+    assert!(new_folders(&[("/w", "all"), ("/w/out/", "all")], &["/w/x"]).0.is_empty());
     // What is added in a mounted tree must be there for the floor.
     let plan = make(&[("/w", "read"), ("/w/out/", "all")], &["/w/x"]);
-    assert_eq!((plan.rooms.len(), floor(&plan, "/w/out").is_some_and(|f| f.execute)), (1, true));
+    assert_eq!((plan.new_folders.len(), floor(&plan, "/w/out").is_some_and(|f| f.execute)), (1, true));
 }
 
 #[test]

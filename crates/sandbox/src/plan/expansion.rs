@@ -17,7 +17,7 @@ pub(super) struct Match {
 
 /// What a pass found.
 #[derive(Default)]
-pub(super) struct Survey {
+pub(super) struct Expansion {
     pub(super) matches: Vec<Match>,
     /// Folders that could not be listed, each with the rules that were looked for there.
     pub(super) closed: Vec<(AbsPath, Vec<usize>)>,
@@ -33,14 +33,14 @@ struct Folder {
 
 /// Looks for what the rules at the indexes `wanted` speak of. Folders for which `out` answers yes are not
 /// entered, nor are matched folders of rules that grant nothing.
-pub(super) fn survey(
+pub(super) fn expand(
     disk: &dyn Disk,
     rules: &dyn Rules,
     points: &[Point],
     wanted: &[usize],
     out: &dyn Fn(&AbsPath) -> bool,
-) -> Survey {
-    let mut found = Survey::default();
+) -> Expansion {
+    let mut found = Expansion::default();
     let mut seen = 0usize;
     let names = rules.last_names(wanted);
     let mut stack: Vec<Folder> = Vec::new();
