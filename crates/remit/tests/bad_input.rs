@@ -170,17 +170,9 @@ fn odd_command_lines_are_usage_errors() -> Result<()> {
     let env = env()?;
     policy(&env, POLICY)?;
     for (args, code) in [
-        (&["run"][..], 125),
-        (&["run", "nobody"], 125),
-        (&["run", "default"], 125),
-        (&["run", "--", "no-such-program"], 125),
-        (&["run", "--frobnicate"], 2),
-        (&["explain", "nobody", "read", "x"], 6),
+        (&["run", "--frobnicate"][..], 2),
         (&["explain", "default", "fly", "x"], 2),
-        (&["explain", "default", "rename", "x"], 2),
-        (&["log", "--since", "yesterday"], 2),
         (&["log", "--event", "party"], 2),
-        (&["hooks", "install", "nobody"], 6),
         (&["frobnicate"], 2),
     ] {
         let outcome = remit(&env, args)?;

@@ -96,24 +96,6 @@ fn scratch_repositories_can_be_made_and_none_in_the_work_tree() -> Result<()> {
 }
 
 #[test]
-fn what_is_hidden_and_tracked_is_named_by_check() -> Result<()> {
-    let env = env()?;
-    let repo = env.repo()?;
-    repo.write("secrets/k", "k\n")?;
-    repo.commit("a secret")?;
-    let policy =
-        POLICY.replace("agents:", "global_rules: [{path: \"secrets/**\", access: none, for: all}]\nagents:");
-    env.write(env.project().join("remit.yaml"), policy)?;
-    let outcome = env.run(&mut env.remit(["check"])?)?.ended(0)?;
-    assert!(
-        outcome.stderr.contains("none-but-tracked") && outcome.stderr.contains("secrets/k"),
-        "{}",
-        outcome.stderr
-    );
-    Ok(())
-}
-
-#[test]
 fn a_link_cannot_stand_where_settings_are_looked_for() -> Result<()> {
     let env = env()?;
     let script = "mkdir evil; for name in .claude .codex .github .cursor; do ln -s evil $name 2>/dev/null && echo made; done; ln -s a.txt fine && cat fine";

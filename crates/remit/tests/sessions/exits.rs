@@ -8,21 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 
 #[test]
-fn the_code_is_the_programs_own_and_signals_count_from_128() -> Result<()> {
+fn the_code_is_the_programs_own() -> Result<()> {
     each_user(POLICY, |env| {
-        for (script, code) in [
-            ("exit 0", 0),
-            ("exit 7", 7),
-            ("exit 125", 125),
-            ("exit 255", 255),
-            ("kill -TERM $$", 143),
-            ("kill -KILL $$", 137),
-            ("kill -SEGV $$", 139),
-            ("kill -HUP $$", 129),
-        ] {
-            let outcome = sh(env, script)?;
-            assert_eq!(outcome.code, code, "{script}: {}", outcome.stderr);
-            assert_eq!(outcome.stderr, "", "{script}");
+        for code in [0, 7, 125, 255] {
+            let outcome = sh(env, &format!("exit {code}"))?;
+            assert_eq!((outcome.code, outcome.stderr.as_str()), (code, ""));
         }
         Ok(())
     })
