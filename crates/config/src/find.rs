@@ -102,6 +102,9 @@ impl FindError {
                 "put the file itself there: what it points to is not protected".to_owned()
             }
             FindError::Replaced(_) => "try again".to_owned(),
+            FindError::Unreadable { file, source } if source.kind() == io::ErrorKind::IsADirectory => {
+                format!("`remit -C {} check` reads the policy of that folder", file.display())
+            }
             FindError::NotAFile { .. }
             | FindError::TooLarge(_)
             | FindError::Unreadable { .. }

@@ -56,6 +56,32 @@ pub enum Event {
     Alert,
 }
 
+impl Event {
+    /// All of them.
+    pub const ALL: [Event; 20] = [
+        Event::Access,
+        Event::Change,
+        Event::SessionStart,
+        Event::SessionEnd,
+        Event::Moment,
+        Event::Call,
+        Event::CallEnd,
+        Event::Summary,
+        Event::Policy,
+        Event::Ask,
+        Event::Answer,
+        Event::Grant,
+        Event::Revoke,
+        Event::Intent,
+        Event::Board,
+        Event::Snapshot,
+        Event::Registry,
+        Event::Hooks,
+        Event::LedgerSealed,
+        Event::Alert,
+    ];
+}
+
 /// Where it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -233,6 +259,13 @@ pub fn decode(bytes: &[u8]) -> Result<Record, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_kind_of_record_is_forgotten() {
+        let unknown = serde_json::from_str::<Event>("\"party\"").unwrap_err().to_string();
+        let listed = unknown.matches('`').count() / 2 - 1;
+        assert_eq!(Event::ALL.len(), listed, "{unknown}");
+    }
     use serde_json::json;
 
     fn full() -> Record {

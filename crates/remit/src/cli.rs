@@ -9,12 +9,13 @@ Start with:
   remit init            write a policy that fits this repository
   remit run claude      run an agent under it
 
-Exit codes: 0 yes · 1 no (denied, check failed) · 2 usage · 3 configuration · 4 file or ledger
-            5 sandbox unavailable · 6 not found · 7 conflict · 8 a person must be asked";
+Exit codes: 0 yes · 1 no (denied, check failed) · 2 usage · 3 configuration
+            4 file or ledger · 5 sandbox unavailable · 6 not found
+            7 conflict · 8 a person must be asked";
 
 /// The control plane for teams of coding agents: each agent works within its remit.
 #[derive(Debug, Parser)]
-#[command(name = "remit", version, about, after_help = AFTER, disable_help_subcommand = true)]
+#[command(name = "remit", version, about, after_help = AFTER)]
 pub(crate) struct Cli {
     /// Use this folder as if the command had been given there.
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
@@ -93,13 +94,16 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 An agent with a `cli` runs that program; what follows `--` are its arguments.
-An agent without one runs the command that follows `--`; `remit run -- CMD` is the agent `default`.
-Where a person would have to be asked (`default_policy: ask`) it is refused: nobody can be asked yet.
+An agent without one runs the command that follows `--`.
+`remit run -- CMD` is the agent `default`.
+Where a person would have to be asked (`default_policy: ask`) it is refused:
+nobody can be asked yet.
 
-Exit codes: the program's own; if a signal ended it, the same signal ends `remit run`, which shells
-            show as 128+n; 125 if it never started, whatever the reason; 4 if it has ended but its
-            last records cannot be written, or its terminal cannot be relayed; 5 if how it ended is
-            not known.")]
+Exit codes: the program's own; if a signal ended it, the same signal ends
+            `remit run`, which shells show as 128+n; 125 if it never started,
+            whatever the reason; 4 if it has ended but its last records cannot
+            be written, or its terminal cannot be relayed; 5 if how it ended
+            is not known.")]
 pub(crate) struct RunArgs {
     /// The agent; or the name of an agent program, if only one agent uses it.
     pub(crate) agent: Option<String>,
@@ -234,8 +238,9 @@ pub(crate) struct DoctorArgs {
 /// Arguments of `remit demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-In a terminal it waits at the end, so that one can look around in the scratch repository; Enter removes
-it. With --once, or without a terminal, it is removed at once; with --keep it stays.")]
+In a terminal it waits at the end, so that one can look around in the scratch
+repository; Enter removes it. With --once, or without a terminal, it is removed
+at once; with --keep it stays.")]
 pub(crate) struct DemoArgs {
     /// End by itself, without waiting for somebody to look around.
     #[arg(long)]

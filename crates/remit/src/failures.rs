@@ -46,6 +46,8 @@ pub(crate) fn no_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> 
 impl From<ChooseError> for Failure {
     fn from(error: ChooseError) -> Self {
         match &error {
+            ChooseError::NoCommand(name) => Failure::new(Exit::Usage, error.to_string())
+                .hint(format!("`remit run {} -- CMD`", remit_session::words::word(name))),
             ChooseError::NoAgent(..) | ChooseError::NotFound(_) => {
                 Failure::new(Exit::NotFound, error.to_string())
             }

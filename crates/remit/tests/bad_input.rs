@@ -169,12 +169,7 @@ fn a_ledger_that_cannot_be_written_stops_the_session_and_the_hook() -> Result<()
 fn odd_command_lines_are_usage_errors() -> Result<()> {
     let env = env()?;
     policy(&env, POLICY)?;
-    for (args, code) in [
-        (&["run", "--frobnicate"][..], 2),
-        (&["explain", "default", "fly", "x"], 2),
-        (&["log", "--event", "party"], 2),
-        (&["frobnicate"], 2),
-    ] {
+    for (args, code) in [(&["run", "--frobnicate"][..], 2), (&["frobnicate"], 2)] {
         let outcome = remit(&env, args)?;
         assert_eq!(outcome.code, code, "{args:?}: {}{}", outcome.stdout, outcome.stderr);
         assert!(outcome.stderr.contains("error"), "{args:?}: {}", outcome.stderr);

@@ -118,6 +118,9 @@ fn object(verb: Verb, text: &OsStr, environment: &Environment) -> Result<Object,
 fn resolve(text: &[u8], environment: &Environment, follow: bool) -> Result<AbsPath, Failure> {
     use remit_hooks::Resolver;
     let home = environment.home().and_then(|h| AbsPath::try_from(h.as_path()).ok());
+    if text.is_empty() {
+        return Err(Failure::new(Exit::Usage, "a path is empty: `.` is this folder"));
+    }
     let asked = environment.cwd.join(OsStr::from_bytes(text));
     let files = remit_hooks::Files { home, held: false };
     let wrong = |e: &dyn std::fmt::Display| {

@@ -146,6 +146,16 @@ fn unread(error: &dyn std::error::Error) -> Failure {
         .hint("`remit verify` says where it is damaged")
 }
 
+/// The kinds of record that could be meant.
+fn kinds(name: &str) -> String {
+    let words: Vec<String> = Event::ALL.into_iter().map(event_word).collect();
+    remit_config::hint(name, &words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn event_word(event: Event) -> String {
+    serde_json::to_value(event).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
 /// What is shown of a piece of the ledger.
 enum Shown {
     /// A record; and whether it stands in the chain.
@@ -168,7 +178,7 @@ impl<'a> Filter<'a> {
         let usage = |e: String| Failure::new(Exit::Usage, e);
         let event = args.event.as_deref().map(|name| {
             serde_json::from_value(json!(name))
-                .map_err(|_| usage(format!("`{name}` is not a kind of record")))
+                .map_err(|_| usage(format!("`{name}` is not a kind of record")).hint(kinds(name)))
         });
         Ok(Self {
             args,
@@ -325,8 +335,7 @@ fn escaped(text: &str) -> String {
 }
 
 fn event_words(record: &Record) -> String {
-    let name = serde_json::to_value(record.event).ok().and_then(|v| v.as_str().map(str::to_owned));
-    let mut words = name.unwrap_or_default();
+    let mut words = event_word(record.event);
     for (key, value) in &record.counts {
         words.push_str(&format!(" {} {value}", escaped(key)));
     }

@@ -15,6 +15,7 @@ use remit_session::words::word;
 use remit_session::workspace::Workspace;
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::os::unix::fs::MetadataExt;
 
 /// Runs the session; answers with the child's code, 125 if it never started. If a signal ended the child, the same
 /// one ends this process, or the answer is 128+n.
@@ -102,6 +103,10 @@ fn not_started(error: RunError, chosen: &Chosen) -> Failure {
         return failure;
     }
     let path = word(&chosen.program.to_string_lossy());
+    let mode = std::fs::metadata(&chosen.program).map(|found| (found.is_file(), found.mode() & 0o111));
+    if let Ok((true, 0)) = mode {
+        return failure.hint(format!("no one may run this file: `chmod +x {path}`"));
+    }
     failure.hint(format!("`remit explain {} execute {path}` says whether the agent may run it", chosen.agent))
 }
 

@@ -205,12 +205,16 @@ fn dead_rules_and_tests_that_fail() -> Result<()> {
 fn a_file_that_is_named() -> Result<()> {
     let env = workspace()?;
     env.write(env.project().join("other/mine.yaml"), "version: \"1.0\"\nagents: {}\n")?;
-    insta::assert_snapshot!(transcript(&env, &[&["check", "other/mine.yaml"], &["check", "no/such.yaml"]])?, @"
+    insta::assert_snapshot!(transcript(&env, &[&["check", "other/mine.yaml"], &["check", "no/such.yaml"], &["check", "src"]])?, @"
     $ remit check other/mine.yaml
     ok  other/mine.yaml: no errors, 0 warnings, 0 notes
     = 0
     $ remit check no/such.yaml
     2> error: `no/such.yaml` cannot be read: No such file or directory (os error 2)
+    = 3
+    $ remit check src
+    2> error: `src` cannot be read: Is a directory (os error 21)
+    2> hint: `remit -C src check` reads the policy of that folder
     = 3
     ");
     Ok(())

@@ -285,6 +285,9 @@ fn what_is_asked_wrongly_is_answered_with_an_example() -> Result<()> {
         &["explain", "default", "connect", "example.com"],
         &["explain", "default", "connect", "example.com:port"],
         &["explain", "default", "rename", "src/a.rs"],
+        &["explain", "default", "rename", "src/a.rs:"],
+        &["explain", "default", "write", ""],
+        &["explain", "default", "fly", "x"],
     ])?, @"
     $ remit explain defualt read x
     2> error: the policy has no agent `defualt`
@@ -298,6 +301,15 @@ fn what_is_asked_wrongly_is_answered_with_an_example() -> Result<()> {
     = 2
     $ remit explain default rename src/a.rs
     2> error: `src/a.rs` is one path: rename takes two, such as `src/a.rs:src/a.rs.old`
+    = 2
+    $ remit explain default rename src/a.rs:
+    2> error: a path is empty: `.` is this folder
+    = 2
+    $ remit explain default write
+    2> error: a path is empty: `.` is this folder
+    = 2
+    $ remit explain default fly x
+    2> error: `fly` is not a verb (read, write, create, delete, rename, execute, connect)
     = 2
     ");
     Ok(())

@@ -320,6 +320,10 @@ fn a_filter_that_lets_nothing_through_is_named_and_so_are_those_who_could_be_mea
     2> remit: no record matches `--agent narrow --verb rename --path src --since [TIME]`
     = 0
     ");
+    let outcome = remit(&env, &["log", "--event", "sesion-start"])?.ended(2)?;
+    for part in ["`sesion-start` is not a kind of record", "did you mean `session-start`?", "`call-end`"] {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
     let outcome = remit(&env, &["log", "--json", "--call", "a\u{1b}b"])?.ended(0)?;
     assert_eq!(outcome.stdout, "");
     assert_eq!(outcome.stderr, "remit: no record matches `--call a\\x1bb`\n");

@@ -207,6 +207,7 @@ fn a_program_in_an_agents_place_is_told_where_it_belongs() -> Result<()> {
         &["run", "--no-hooks", "/bin/ls", "-l"],
         &["run", "--no-hooks", "default", "make", "-j2"],
         &["run", "narrow", "--", "no-such-program"],
+        &["run", "narrow"],
     ])?, @"
     $ remit run ls
     2> error: the policy has no agent `ls`, and none whose cli is `ls` (it has: default, narrow)
@@ -228,6 +229,10 @@ fn a_program_in_an_agents_place_is_told_where_it_belongs() -> Result<()> {
     = 125
     $ remit run narrow -- no-such-program
     2> error: `no-such-program` was not found in PATH
+    = 125
+    $ remit run narrow
+    2> error: the agent `narrow` has no `cli`: give a command after `--`
+    2> hint: `remit run narrow -- CMD`
     = 125
     ");
     // With no agent of that name, nothing runs as it.

@@ -29,6 +29,7 @@ fn the_program() -> Result<()> {
       demo         Tell the story of two agents in a scratch repository
       completions  Print completions for a shell
       man          Print the manual page
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
       -C, --directory <DIR>  Use this folder as if the command had been given there
@@ -39,9 +40,20 @@ fn the_program() -> Result<()> {
       remit init            write a policy that fits this repository
       remit run claude      run an agent under it
 
-    Exit codes: 0 yes · 1 no (denied, check failed) · 2 usage · 3 configuration · 4 file or ledger
-                5 sandbox unavailable · 6 not found · 7 conflict · 8 a person must be asked
+    Exit codes: 0 yes · 1 no (denied, check failed) · 2 usage · 3 configuration
+                4 file or ledger · 5 sandbox unavailable · 6 not found
+                7 conflict · 8 a person must be asked
     ");
+    Ok(())
+}
+
+#[test]
+fn help_can_be_asked_for_by_its_name_too() -> Result<()> {
+    let env = empty()?;
+    for command in [&["run"][..], &["hooks", "install"], &[]] {
+        let outcome = remit(&env, &[&["help"], command].concat())?.ended(0)?;
+        assert_eq!(trimmed(&outcome.stdout), help(command)?);
+    }
     Ok(())
 }
 
@@ -115,14 +127,16 @@ fn run() -> Result<()> {
       -h, --help             Print help
 
     An agent with a `cli` runs that program; what follows `--` are its arguments.
-    An agent without one runs the command that follows `--`; `remit run -- CMD` is the agent `default`.
-    Where a person would have to be asked (`default_policy: ask`) it is refused: nobody can be asked
-    yet.
+    An agent without one runs the command that follows `--`.
+    `remit run -- CMD` is the agent `default`.
+    Where a person would have to be asked (`default_policy: ask`) it is refused:
+    nobody can be asked yet.
 
-    Exit codes: the program's own; if a signal ended it, the same signal ends `remit run`, which shells
-                show as 128+n; 125 if it never started, whatever the reason; 4 if it has ended but its
-                last records cannot be written, or its terminal cannot be relayed; 5 if how it ended is
-                not known.
+    Exit codes: the program's own; if a signal ended it, the same signal ends
+                `remit run`, which shells show as 128+n; 125 if it never started,
+                whatever the reason; 4 if it has ended but its last records cannot
+                be written, or its terminal cannot be relayed; 5 if how it ended
+                is not known.
     ");
     Ok(())
 }
@@ -216,6 +230,7 @@ fn hooks() -> Result<()> {
       uninstall  Restore the settings as they were
       status     Say whether the hooks are registered, and for which agent
       test       Send the registered hook a call that must be refused
+      help       Print this message or the help of the given subcommand(s)
 
     Options:
       -C, --directory <DIR>  Use this folder as if the command had been given there
@@ -252,9 +267,9 @@ fn demo() -> Result<()> {
           --keep             Keep the scratch repository and say where it is; wait for nobody
       -h, --help             Print help
 
-    In a terminal it waits at the end, so that one can look around in the scratch repository; Enter
-    removes
-    it. With --once, or without a terminal, it is removed at once; with --keep it stays.
+    In a terminal it waits at the end, so that one can look around in the scratch
+    repository; Enter removes it. With --once, or without a terminal, it is removed
+    at once; with --keep it stays.
     ");
     Ok(())
 }

@@ -51,7 +51,7 @@ fn what_never_started_is_125() -> Result<()> {
         program("noise", "\u{1}\u{2}\u{3}", 0o755)?;
         for (name, why) in [
             ("secrets/hidden", "Permission denied"),
-            ("./plain", "Permission denied"),
+            ("./plain", "hint: no one may run this file: `chmod +x [PROJECT]/plain`"),
             ("./lost", "No such file or directory"),
             ("./noise", "Exec format error"),
             ("./absent", "No such file or directory"),
