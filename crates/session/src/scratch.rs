@@ -7,8 +7,10 @@ use remit_git::Tracked;
 use remit_sandbox::Operation;
 use std::path::Path;
 
-/// What lies in `.git` and says what git will do next.
+/// Folders of `.git` that say what git will do next: that there is one is no bookkeeping.
 const PLANS: [&[u8]; 3] = [b"rebase-merge", b"rebase-apply", b"sequencer"];
+/// What in them can name a program. The rest says how far git has come.
+const ORDERS: [&[u8]; 5] = [b"git-rebase-todo", b"todo", b"opts", b"strategy", b"strategy_opts"];
 
 /// Tells scratch from work.
 #[derive(Debug)]
@@ -48,8 +50,10 @@ impl Scratch {
         if goes && operation.path.file_name() == Some(b"index") && in_git(operation.path).is_some() {
             return false;
         }
-        let to = operation.to.as_ref().is_none_or(|to| self.has(to.path, operation.is_dir));
-        to && self.has(operation.path, operation.is_dir)
+        // Orders that are gone name nothing.
+        let orders = operation.verb != Verb::Delete || operation.is_dir;
+        let has = |path: &AbsPath| !(orders && is_plan(path)) && self.has(path, operation.is_dir);
+        operation.to.as_ref().is_none_or(|to| has(to.path)) && has(operation.path)
     }
 
     /// Whether it lies in a folder of the session's own.
@@ -59,9 +63,8 @@ impl Scratch {
 
     /// Whether a name is scratch.
     fn has(&self, path: &AbsPath, is_dir: bool) -> bool {
-        if let Some(rest) = in_git(path) {
-            // What git will do next is not its bookkeeping: a todo list can name programs.
-            return !PLANS.contains(&rest);
+        if in_git(path).is_some() {
+            return true;
         }
         // A workspace below a scratch folder (in `/tmp`, say) is work all the same.
         match self.workspace.strip(path) {
@@ -80,6 +83,13 @@ impl Scratch {
 /// What comes after `.git` in a path.
 fn in_git(path: &AbsPath) -> Option<&[u8]> {
     path.components().skip_while(|component| *component != b".git").nth(1)
+}
+
+/// Whether it says what git will do next, wherever in a `.git`: linked worktrees and submodules have theirs deeper.
+fn is_plan(path: &AbsPath) -> bool {
+    let mut names = path.components().rev();
+    let (last, above) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+    in_git(path).is_some() && (PLANS.contains(&last) || PLANS.contains(&above) && ORDERS.contains(&last))
 }
 
 #[cfg(test)]
@@ -108,7 +118,7 @@ mod tests {
         let scratch_with = scratch(tracked());
         let has = |path: &str| scratch_with.has(&AbsPath::new(path).unwrap(), false);
         assert!(has("/w/p/target/debug/x") && has("/w/p/a/b.o") && has("/w/p/.git/index.lock"));
-        assert!(!has("/w/p/.git/rebase-merge/git-rebase-todo") && !has("/w/p/.git"));
+        assert!(!has("/w/p/.git"));
         assert!(!has("/w/p/src/main.rs") && !has("/w/p/keep.o") && !has("/w/p/.gitignore"));
         assert!(!has("/w/p/kept.o"), "it is tracked");
         assert!(has("/home/agent/x") && has("/w/x") && !has("/srv/x"));
@@ -118,25 +128,69 @@ mod tests {
         }
     }
 
+    fn operation<'a>(verb: Verb, path: &'a AbsPath) -> Operation<'a> {
+        Operation {
+            verb,
+            syscall: "call",
+            asked: b"",
+            path,
+            to: None,
+            pid: 2,
+            exists: true,
+            is_dir: false,
+            is_file: true,
+            closes: false,
+            below: None,
+            links: 1,
+            fixed: None,
+        }
+    }
+
+    #[test]
+    fn what_git_is_told_to_do_next_is_work_and_how_far_it_has_come_is_not() {
+        let scratch = scratch(tracked());
+        let takes = |verb, path: &str| scratch.takes(&operation(verb, &AbsPath::new(path).unwrap()));
+        for git in ["/w/p/.git", "/w/p/.git/worktrees/a", "/w/p/.git/modules/m"] {
+            for name in [
+                "rebase-merge",
+                "rebase-apply",
+                "sequencer",
+                "rebase-merge/git-rebase-todo",
+                "sequencer/todo",
+            ] {
+                assert!(!takes(Verb::Create, &format!("{git}/{name}")), "{git}/{name}");
+            }
+            for name in
+                ["rebase-merge/onto", "rebase-merge/git-rebase-todo.lock", "rebase-apply/0001", "todo"]
+            {
+                assert!(takes(Verb::Create, &format!("{git}/{name}")), "{git}/{name}");
+            }
+            assert!(takes(Verb::Delete, &format!("{git}/rebase-merge/git-rebase-todo")));
+            let folder = AbsPath::new(format!("{git}/rebase-merge")).unwrap();
+            assert!(!scratch.takes(&Operation { is_dir: true, ..operation(Verb::Delete, &folder) }));
+        }
+    }
+
+    /// A plan that is made under another name counts when it gets its own.
+    #[test]
+    fn a_plan_that_is_moved_into_place_is_work() {
+        let scratch = scratch(tracked());
+        for (from, to, is_dir) in [
+            ("/w/p/.git/x", "/w/p/.git/rebase-merge", true),
+            ("/w/p/.git/x", "/w/p/.git/rebase-merge/git-rebase-todo", false),
+            ("/w/p/.git/rebase-merge", "/w/p/.git/x", true),
+        ] {
+            let (from, to) = (AbsPath::new(from).unwrap(), AbsPath::new(to).unwrap());
+            let to = Some(remit_sandbox::Target { asked: b"", path: &to, exists: false });
+            assert!(!scratch.takes(&Operation { to, is_dir, ..operation(Verb::Rename, &from) }));
+        }
+    }
+
     #[test]
     fn a_file_with_several_names_and_the_loss_of_the_index_are_work() {
         let scratch = scratch(tracked());
         let takes = |verb, path: &str, links| {
-            scratch.takes(&Operation {
-                verb,
-                syscall: "call",
-                asked: b"",
-                path: &AbsPath::new(path).unwrap(),
-                to: None,
-                pid: 2,
-                exists: true,
-                is_dir: false,
-                is_file: true,
-                closes: false,
-                below: None,
-                links,
-                fixed: None,
-            })
+            scratch.takes(&Operation { links, ..operation(verb, &AbsPath::new(path).unwrap()) })
         };
         for path in ["/w/p/.git/ml", "/w/p/target/x"] {
             assert!(takes(Verb::Write, path, 1) && !takes(Verb::Write, path, 2), "{path}");
