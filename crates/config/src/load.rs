@@ -175,6 +175,9 @@ pub(crate) fn empty(file: Arc<str>) -> PolicySource {
 fn version(top: &Fields<'_>, found: &mut Findings) {
     let help = format!("write `version: \"{VERSION}\"`");
     let Some(node) = top.get("version") else {
+        if top.is_misspelt("version") {
+            return;
+        }
         found.error_help("missing-key", top.place, "a policy has no `version`, and needs one", help);
         return;
     };
@@ -237,11 +240,18 @@ fn default_is_confirmed(source: &PolicySource, found: &mut Findings) {
         && default.value != Effect::Deny
         && !source.allow_insecure_default
     {
+        let (message, deny) = match default.value {
+            Effect::Ask => (
+                "`default_policy: ask` leaves every path that no rule covers to a person, and nobody can be asked yet: it is refused until then",
+                ", which refuses the same",
+            ),
+            _ => ("`default_policy: allow` opens every path that no rule covers", ""),
+        };
         found.error_help(
             "insecure-default",
             &default.place,
-            format!("`default_policy: {}` opens every path that no rule covers", default.value),
-            "write `default_policy: deny`, or confirm with `allow_insecure_default: true`",
+            message,
+            format!("write `default_policy: deny`{deny}, or confirm with `allow_insecure_default: true`"),
         );
     }
 }
@@ -250,9 +260,9 @@ fn default_is_confirmed(source: &PolicySource, found: &mut Findings) {
 fn names(source: &PolicySource, found: &mut Findings) {
     let agents: Vec<&str> = source.agents.keys().map(String::as_str).collect();
     let roles: Vec<&str> = source.roles.keys().map(String::as_str).collect();
-    let both: Vec<&str> = agents.iter().chain(&roles).copied().collect();
-    for (rule, whom) in &source.global_rules {
-        let For::These(names) = whom else { continue };
+    let whom: Vec<&str> = ["all"].iter().chain(&agents).chain(&roles).copied().collect();
+    for (rule, bound) in &source.global_rules {
+        let For::These(names) = bound else { continue };
         for name in names {
             let (agent, role) =
                 (source.agents.contains_key(&name.value), source.roles.contains_key(&name.value));
@@ -264,7 +274,7 @@ fn names(source: &PolicySource, found: &mut Findings) {
                 );
                 found.error_help("ambiguous-name", &name.place, message, "rename one of the two");
             } else if !agent && !role {
-                unknown(name, "agent or role", &both, found);
+                unknown(name, "agent or role", &whom, found);
             }
         }
     }

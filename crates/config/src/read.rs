@@ -2,7 +2,7 @@
 //! on after a finding, so a value that does not fit counts as absent.
 
 use crate::finding::{Findings, shown};
-use crate::nearest::hint;
+use crate::nearest::{hint, nearest};
 use crate::tree::{Entry, Node, Value};
 use remit_core::Place;
 use remit_policy::source::At;
@@ -12,6 +12,8 @@ use std::rc::Rc;
 pub(crate) struct Fields<'n> {
     pub(crate) place: &'n Place,
     entries: &'n [Entry],
+    /// The keys that misspelt ones were probably meant to be: they are not missing as well.
+    meant: Vec<String>,
 }
 
 impl<'n> Fields<'n> {
@@ -23,6 +25,11 @@ impl<'n> Fields<'n> {
     /// The key with its place and value.
     pub(crate) fn entry(&self, key: &str) -> Option<&'n Entry> {
         self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Whether a key that nothing knows was probably meant to be this one.
+    pub(crate) fn is_misspelt(&self, key: &str) -> bool {
+        self.meant.iter().any(|meant| meant == key)
     }
 }
 
@@ -44,7 +51,9 @@ impl Findings {
             self.kind(node, what, "a mapping", &node.value);
             return None;
         };
+        let mut meant = Vec::new();
         for entry in entries.iter().filter(|entry| !keys.contains(&entry.key.as_str())) {
+            meant.extend(nearest(&entry.key, keys.iter().copied()).map(str::to_owned));
             let message = format!("{what} has no key {}", shown(&entry.key));
             let help = if entry.key == "<<" {
                 "merge keys are no part of YAML 1.2: write the keys out".to_owned()
@@ -53,7 +62,7 @@ impl Findings {
             };
             self.error_help("unknown-key", &entry.place, message, help);
         }
-        Some(Fields { place: &node.place, entries })
+        Some(Fields { place: &node.place, entries, meant })
     }
 
     /// The values of a list.
@@ -139,10 +148,10 @@ impl Findings {
         None
     }
 
-    /// The value of a key that must be there.
+    /// The value of a key that must be there. One that is there under a misspelt name has been told.
     pub(crate) fn needed<'n>(&mut self, fields: &Fields<'n>, key: &str, what: &str) -> Option<&'n Node> {
         let found = fields.get(key);
-        if found.is_none() {
+        if found.is_none() && !fields.is_misspelt(key) {
             self.error("missing-key", fields.place, format!("{what} has no {}, and needs one", shown(key)));
         }
         found

@@ -139,7 +139,6 @@ audit: {logfile: x}
         did you mean `permissions`? known here: `extends`, `permissions`, `tools`
     remit.yaml:6:5..10 unknown-key: `agents.a` has no key `permisions`
         did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`
-    remit.yaml:7:16..1 missing-key: `agents.a.requests[0]` has no `access`, and needs one
     remit.yaml:7:26..5 unknown-key: `agents.a.requests[0]` has no key `acces`
         did you mean `access`? known here: `path`, `access`, `answer`
     remit.yaml:8:20..7 unknown-key: `agents.a.capabilities` has no key `require`
@@ -289,9 +288,9 @@ tests: [{agent: fronted, verb: read, path: x, expect: allow}]
 "#;
     insta::assert_snapshot!(said(text), @"
     remit.yaml:2:46..8 unknown-name: there is no agent or role `frontent`
-        did you mean `frontend`? known here: `frontend`, `developer`
+        did you mean `frontend`? known here: `all`, `frontend`, `developer`
     remit.yaml:2:56..6 unknown-name: there is no agent or role `nobody`
-        known here: `frontend`, `developer`
+        known here: `all`, `frontend`, `developer`
     remit.yaml:3:31..8 unknown-name: there is no role `develper`
         did you mean `developer`? known here: `developer`
     remit.yaml:4:29..8 unknown-name: there is no role `devloper`

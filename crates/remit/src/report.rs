@@ -168,11 +168,11 @@ fn for_terminals(json: &str) -> String {
     out
 }
 
-/// Writes findings with the lines that they point at.
+/// Writes findings with the lines that they point at. What says the same of several places is said once.
 pub(crate) fn show_findings(findings: &[Diagnostic], texts: &Texts) {
     let renderer = Renderer::styled().decor_style(DecorStyle::Unicode);
     let texts: Texts = texts.iter().map(|(file, text)| (file.clone(), quotable(text))).collect();
-    for finding in findings {
+    for (finding, others) in alike(findings) {
         let level = match finding.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
@@ -185,11 +185,13 @@ pub(crate) fn show_findings(findings: &[Diagnostic], texts: &Texts) {
         for (index, (place, label)) in places(finding).enumerate() {
             let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
             if let Some(text) = texts.get(&*place.file)
-                && let Some(span) = span(text, place)
+                && let Some(at) = span(text, place)
             {
-                let annotation = kind.span(span).label(printable(label));
-                group =
-                    group.element(Snippet::source(text.as_str()).path(&*place.file).annotation(annotation));
+                let rest = others.iter().filter(|_| index == 0).filter_map(|other| span(text, &other.place));
+                let annotations =
+                    std::iter::once(at).chain(rest).map(|at| kind.span(at).label(printable(label)));
+                let snippet = Snippet::source(text.as_str()).path(&*place.file);
+                group = group.element(snippet.annotations(annotations));
             } else {
                 let at = if place.line == 0 { "in" } else { "at" };
                 let words = printable(&format!("{at} {place} {label}"));
@@ -207,6 +209,27 @@ pub(crate) fn show_findings(findings: &[Diagnostic], texts: &Texts) {
 fn quotable(text: &str) -> String {
     let quoted = |c: char| if is_unprintable(c) && !"\n\t".contains(c) { '\u{fffd}' } else { c };
     text.replace("\r\n", "\n").chars().map(quoted).collect()
+}
+
+/// The findings, each with those that follow and say the same of other places in the same file.
+fn alike(findings: &[Diagnostic]) -> Vec<(&Diagnostic, Vec<&Diagnostic>)> {
+    let mut told: Vec<(&Diagnostic, Vec<&Diagnostic>)> = Vec::new();
+    let mut seen: BTreeMap<_, usize> = BTreeMap::new();
+    for finding in findings {
+        let says = (finding.code, finding.severity, &finding.message, &finding.help, &finding.place.file);
+        // A place without a line is not underlined, so it is told by itself.
+        let same = finding.related.is_empty() && finding.place.line > 0;
+        match seen.get(&says).filter(|_| same).and_then(|index| told.get_mut(*index)) {
+            Some((_, others)) => others.push(finding),
+            None => {
+                if same {
+                    seen.insert(says, told.len());
+                }
+                told.push((finding, Vec::new()));
+            }
+        }
+    }
+    told
 }
 
 fn places(finding: &Diagnostic) -> impl Iterator<Item = (&Place, &str)> {
