@@ -2,7 +2,7 @@
 
 /// The candidate that is closest to `word`, if one is close: at most a third of the longer word's letters
 /// changed, dropped, added or swapped with a neighbour. Case, `-` and `_` do not count.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = fold(word)?;
     candidates
         .into_iter()

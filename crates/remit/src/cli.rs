@@ -1,6 +1,7 @@
 //! The command line: what can be typed, and the help that is shown.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -23,6 +24,23 @@ pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The error with the command that was probably meant. Clap counts letters that stand in the same place, and so does not
+/// know two that are swapped.
+pub(crate) fn meant(mut wrong: clap::Error) -> clap::Error {
+    let told = wrong.get(ContextKind::SuggestedSubcommand).is_some();
+    if let (ErrorKind::InvalidSubcommand, false, Some(ContextValue::String(word))) =
+        (wrong.kind(), told, wrong.get(ContextKind::InvalidSubcommand))
+    {
+        let cli = Cli::command();
+        let names = cli.get_subcommands().filter(|c| !c.is_hide_set()).map(clap::Command::get_name);
+        if let Some(near) = remit_config::nearest(word, names) {
+            let near = ContextValue::Strings(vec![near.to_owned()]);
+            wrong.insert(ContextKind::SuggestedSubcommand, near);
+        }
+    }
+    wrong
 }
 
 /// The commands.
@@ -64,6 +82,9 @@ pub(crate) struct InitArgs {
     /// Show what would be written; write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Write it in this folder, though a policy above governs it or it lies below the top of a git checkout.
+    #[arg(long)]
+    pub(crate) here: bool,
 }
 
 /// Arguments of `remit check`.
@@ -83,7 +104,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) agent: String,
     /// read, write, create, delete, rename, execute or connect.
     pub(crate) verb: String,
-    /// A path, relative to this folder or absolute; for rename `FROM:TO`.
+    /// A path, relative to this folder, absolute or below `~/`; for rename `FROM:TO`.
     pub(crate) object: OsString,
     /// One JSON object on standard output.
     #[arg(long)]

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+mod events;
 mod failures;
 mod report;
 
@@ -21,7 +22,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     commands::hook::prepare(&std::env::args_os().take(4).collect::<Vec<_>>());
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|wrong| cli::meant(wrong).exit());
     if !matches!(cli.command, Command::Enter(_)) {
         // The ledger is written by nearly all commands. A session's program begins afresh, and `enter` becomes it.
         remit_sandbox::endings::outlive_file_limit();

@@ -30,6 +30,7 @@ pub mod scratch;
 pub mod socket;
 pub mod survey;
 pub mod syncer;
+pub mod unignored;
 pub mod warden;
 pub mod words;
 pub mod workspace;

@@ -102,6 +102,13 @@ impl WorkTree {
         self.git(environment, &status).map(drop)
     }
 
+    /// What git neither tracks nor ignores, each with a zero behind it, relative to the top. A person's own list of what
+    /// to ignore everywhere is not known inside, so it does not count.
+    pub(crate) fn untracked(&self, environment: &Environment) -> io::Result<Vec<u8>> {
+        let list = ["-c", "core.excludesFile=/dev/null", "ls-files", "-z", "--others", "--exclude-standard"];
+        self.git(environment, &list)
+    }
+
     /// The path of an entry that an agent cannot read, but sees.
     fn out_of_reach(&self, entry: &Entry<'_>, agent: &AgentPolicy) -> Option<AbsPath> {
         let path = AbsPath::lexical(&self.top, entry.path).ok()?;

@@ -7,6 +7,7 @@ use remit_policy::{Access, Policy};
 use remit_session::base;
 use remit_session::environment::Environment;
 use remit_session::listings::remembering;
+use remit_session::unignored::unignored;
 use remit_session::workspace::{OpenError, Workspace};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -85,6 +86,7 @@ fn of_paths(workspace: &Workspace, policy: &Policy) -> Result<Vec<Diagnostic>, O
     // What a session sees of the tree is no ground for a launch, which nothing inside can do anyway.
     if !remit_hooks::socket::inside() {
         findings.extend(remit_session::holder::unholdable(policy, &workspace.state_place()?));
+        findings.extend(unignored(workspace, policy)?);
     }
     findings.extend(without_programs(policy));
     findings.extend(linked(workspace, policy));

@@ -121,7 +121,15 @@ fn resolve(text: &[u8], environment: &Environment, follow: bool) -> Result<AbsPa
     if text.is_empty() {
         return Err(Failure::new(Exit::Usage, "a path is empty: `.` is this folder"));
     }
-    let asked = environment.cwd.join(OsStr::from_bytes(text));
+    // In quotes no shell has read it; it means what it means in the policy.
+    let below_home = text.strip_prefix(b"~").filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
+    let asked = match (below_home, &home) {
+        (Some(rest), Some(home)) => {
+            let slashes = rest.iter().take_while(|b| **b == b'/').count();
+            home.as_path().join(OsStr::from_bytes(rest.get(slashes..).unwrap_or_default()))
+        }
+        _ => environment.cwd.join(OsStr::from_bytes(text)),
+    };
     let files = remit_hooks::Files { home, held: false };
     let wrong = |e: &dyn std::fmt::Display| {
         let shown = remit_core::path::escape(text);

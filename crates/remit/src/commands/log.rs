@@ -1,9 +1,10 @@
 //! `remit log`: what was done and refused, filtered.
 
 use crate::cli::{EffectName, LogArgs};
+use crate::events::{self, escaped, event};
 use crate::report::{self, DIM, ERROR, Failure, style_of};
 use clap::ValueEnum;
-use remit_core::path::{escape, printable};
+use remit_core::path::printable;
 use remit_core::{Effect, Exit, Verb};
 use remit_ledger::{Event, Record};
 use remit_session::environment::Environment;
@@ -148,12 +149,8 @@ fn unread(error: &dyn std::error::Error) -> Failure {
 
 /// The kinds of record that could be meant.
 fn kinds(name: &str) -> String {
-    let words: Vec<String> = Event::ALL.into_iter().map(event_word).collect();
+    let words: Vec<String> = Event::ALL.into_iter().map(events::name).collect();
     remit_config::hint(name, &words.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
-fn event_word(event: Event) -> String {
-    serde_json::to_value(event).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// What is shown of a piece of the ledger.
@@ -298,7 +295,7 @@ fn line(seq: u64, record: &Record) -> String {
     });
     let what = match record.verb {
         Some(verb) => format!("{verb} {}", printable(record.path.as_deref().unwrap_or_default())),
-        None => event_words(record),
+        None => event(record),
     };
     let session = record.session.as_ref().map(|id| format!(" {DIM}{}{DIM:#}", short(id.as_str())));
     let mut out = format!(
@@ -327,36 +324,4 @@ fn line(seq: u64, record: &Record) -> String {
 /// The beginning of a session's id, as `--session` takes it: 32 random bits.
 fn short(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
-}
-
-/// What an agent or its program wrote.
-fn escaped(text: &str) -> String {
-    escape(text.as_bytes())
-}
-
-fn event_words(record: &Record) -> String {
-    let mut words = event_word(record.event);
-    for (key, value) in &record.counts {
-        words.push_str(&format!(" {} {value}", escaped(key)));
-    }
-    if let Some(session) = record.session.as_ref().filter(|_| record.event == Event::SessionStart) {
-        words.push_str(&format!(" {session}"));
-    }
-    if let Some(command) = record.command.as_ref().or(record.program.as_ref()) {
-        words.push_str(&format!(" {}", escaped(command)));
-    }
-    if let Some(why) = &record.why {
-        words.push_str(&format!(" {}", printable(why)));
-    }
-    for key in ["moment", "exit", "why", "ok", "hooks"] {
-        if let Some(value) = record.detail.get(key) {
-            let said = match (value.get("code"), value.get("signal")) {
-                (Some(code), _) => format!("with code {code}"),
-                (_, Some(signal)) => format!("by signal {signal}"),
-                _ => printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
-            };
-            words.push_str(&format!(" {said}"));
-        }
-    }
-    words
 }

@@ -6,8 +6,11 @@ use remit_core::exit::by_signal;
 use remit_core::path::printable;
 use remit_core::{AbsPath, AgentName, Exit};
 use remit_hooks::{Command, Host, install::settings_json};
+use remit_policy::source::Cli;
 use remit_sandbox::launch::{ChildExit, LaunchError, WindowSize};
 use remit_sandbox::{endings, pty};
+use remit_session::adapter::Adapter;
+use remit_session::base::find_program;
 use remit_session::choose::{ChooseError, Chosen, DEFAULT, choose};
 use remit_session::environment::Environment;
 use remit_session::holder::{self, HookFile, INNER_REMIT, RunError, Session};
@@ -49,7 +52,12 @@ fn start(args: &RunArgs, environment: &Environment) -> Result<Session, Failure> 
     let workspace = Workspace::open(&environment.cwd, environment)?;
     let words = [args.more.as_slice(), args.command.as_slice()].concat();
     let chosen = match choose(&workspace, args.agent.as_deref(), &words) {
-        Err(error @ ChooseError::NoAgent(..)) => return Err(no_such_agent(error, args, &words)),
+        Err(error @ ChooseError::NoAgent(..)) => {
+            return Err(no_such_agent(error, args, &words, &workspace));
+        }
+        Err(error @ ChooseError::NotFound(_)) => {
+            return Err(installs(error.into(), adapter_of(&workspace, args), &workspace));
+        }
         _ if !args.more.is_empty() => return Err(misplaced(args, &words)),
         chosen => chosen?,
     };
@@ -71,18 +79,53 @@ fn line(words: &[OsString]) -> String {
 }
 
 /// A program in an agent's place, or an agent's name that is misspelt.
-fn no_such_agent(error: ChooseError, args: &RunArgs, words: &[OsString]) -> Failure {
+fn no_such_agent(error: ChooseError, args: &RunArgs, words: &[OsString], workspace: &Workspace) -> Failure {
     let failure = Failure::from(error);
     let Some(name) = &args.agent else {
         return failure.hint(format!("`remit run AGENT -- {}` runs it as one of these", line(words)));
     };
+    let environment = workspace.environment();
+    let adapter = Adapter::named(name).and_then(Result::ok);
+    let mut programs = adapter.iter().flat_map(|a| &a.programs);
+    let there = match &adapter {
+        Some(_) => programs.any(|program| find_program(program, environment).is_some()),
+        None if name.contains('/') => environment.cwd.join(name).exists(),
+        None => find_program(name, environment).is_some(),
+    };
     let all = line(&[&[name.into()], words].concat());
-    let failure = failure.hint(format!("`remit run -- {all}` runs a program as `{DEFAULT}`"));
+    let failure = match there {
+        true => failure.hint(format!("`remit run -- {all}` runs a program as `{DEFAULT}`")),
+        false => installs(failure, adapter, workspace),
+    };
     match AgentName::new(name) {
         Ok(name) => failure.hint(format!(
-            "an agent has a name of its own under `agents:` in remit.yaml, such as `{name}: {{cli: {name}}}`"
+            "an agent has a name of its own under `agents:` in remit.yaml, such as `{name}: {{cli: {name}, permissions: [{{path: ., access: all}}]}}`"
         )),
         Err(_) => failure,
+    }
+}
+
+/// What Remit knows of the program that the agent runs.
+fn adapter_of(workspace: &Workspace, args: &RunArgs) -> Option<Adapter> {
+    let agent = args.agent.as_deref()?;
+    let named = |name: &str| Adapter::named(name).and_then(Result::ok);
+    match workspace.source.agents.get(agent).map(|source| &source.cli) {
+        Some(Some(Cli::Adapter(cli))) => named(&cli.value),
+        Some(_) => None,
+        // It was named by its program.
+        None => named(agent),
+    }
+}
+
+/// The same with the command that installs the program, and what works without it.
+fn installs(failure: Failure, adapter: Option<Adapter>, workspace: &Workspace) -> Failure {
+    let Some(adapter) = adapter else { return failure };
+    let failure = failure.hint(format!("`{}` installs {}", adapter.install, adapter.title));
+    match workspace.source.agents.get(DEFAULT).is_some_and(|agent| agent.cli.is_none()) {
+        true => {
+            failure.hint(format!("`remit run -- sh` runs a shell as `{DEFAULT}`, without any agent program"))
+        }
+        false => failure,
     }
 }
 

@@ -236,6 +236,7 @@ fn two_policies_in_one_folder_are_an_error() -> Result<()> {
 #[test]
 fn what_is_out_of_bounds_and_lies_in_gits_records_all_the_same() -> Result<()> {
     let env = workspace()?;
+    env.repo()?.git(["add", "--force", "secrets"])?;
     env.repo()?.commit("with a secret in it")?;
     insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @r#"
     $ remit check
@@ -375,5 +376,101 @@ fn what_cannot_be_held_round_gits_hooks_says_that_they_lie_there() -> Result<()>
     policy("{path: sub/pre-commit, access: read-write}")?;
     let (_, errors) = said()?;
     assert!(errors.contains("git's hooks lie in [PROJECT]/sub, so programs"), "{errors}");
+    Ok(())
+}
+
+#[test]
+fn one_slip_in_many_places_is_one_block_and_a_misspelt_key_is_not_missing_too() -> Result<()> {
+    let env = workspace()?;
+    let text = "version: \"1.0\"\nglobal_rules:\n  - {path: a, access: none, for: alll}\n  - {path: b, access: none, for: alll}\n  - {path: c, acess: none}\n  - {path: d, access: none, for: alll}\nagents:\n  default: {permissions: [{path: src, access: all}]}\n";
+    env.write(env.project().join("remit.yaml"), text)?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"
+    $ remit check
+    2> error[unknown-name]: there is no agent or role `alll`
+    2>   ╭▸ remit.yaml:3:34
+    2>   │
+    2> 3 │   - {path: a, access: none, for: alll}
+    2>   │                                  ━━━━
+    2> 4 │   - {path: b, access: none, for: alll}
+    2>   │                                  ━━━━
+    2> 5 │   - {path: c, acess: none}
+    2> 6 │   - {path: d, access: none, for: alll}
+    2>   │                                  ━━━━
+    2>   │
+    2>   ╰ help: did you mean `all`? known here: `all`, `default`
+    2>
+    2> error[unknown-key]: `global_rules[2]` has no key `acess`
+    2>   ╭▸ remit.yaml:5:15
+    2>   │
+    2> 5 │   - {path: c, acess: none}
+    2>   │               ━━━━━
+    2>   │
+    2>   ╰ help: did you mean `access`? known here: `path`, `access`, `for`
+    2>
+    2> remit.yaml: 4 errors
+    = 3
+    ");
+    // For programs each is a finding of its own.
+    let said: Value = serde_json::from_slice(&remit(&env, &["check", "--json"])?.ended(3)?.raw)?;
+    assert_eq!(said["findings"].as_array().map(Vec::len), Some(4));
+    Ok(())
+}
+
+#[test]
+fn a_default_that_asks_does_not_open_anything_and_is_confirmed_all_the_same() -> Result<()> {
+    let env = workspace()?;
+    let text = "version: \"1.0\"\ndefault_policy: ask\nagents: {default: {permissions: [{path: src, access: all}]}}\n";
+    env.write(env.project().join("remit.yaml"), text)?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"
+    $ remit check
+    2> error[insecure-default]: `default_policy: ask` leaves every path that no rule covers to a person, and nobody can be asked yet: it is refused until then
+    2>   ╭▸ remit.yaml:2:17
+    2>   │
+    2> 2 │ default_policy: ask
+    2>   │                 ━━━
+    2>   │
+    2>   ╰ help: write `default_policy: deny`, which refuses the same, or confirm with `allow_insecure_default: true`
+    2>
+    2> remit.yaml: 1 error
+    = 3
+    ");
+    Ok(())
+}
+
+#[test]
+fn hidden_files_that_git_would_add_are_told_with_the_line_that_keeps_it_from_that() -> Result<()> {
+    let env = workspace()?;
+    let repo = env.repo()?;
+    repo.write(".git/info/exclude", "")?;
+    repo.write("remit.yaml", POLICY.replace("agents:", "  - {path: \"**/.env\", access: none}\nagents:"))?;
+    for file in [".env", "sub/.env", "src/deep/.env"] {
+        repo.write(file, "TOKEN=x\n")?;
+    }
+    // A person's own list is not known inside.
+    env.write(env.home().join(".config/git/ignore"), ".env\n")?;
+    insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @r#"
+    $ remit check
+    ok  remit.yaml: no errors, 2 warnings, 0 notes
+    2> warning[none-not-ignored]: `secrets/** none` covers `secrets`, which git neither tracks nor ignores: `git stash -u` inside fails on that, and `git add -A` warns of it
+    2>   ╭▸ remit.yaml:3:12
+    2>   │
+    2> 3 │   - {path: "secrets/**", access: none, for: all}
+    2>   │            ━━━━━━━━━━━━
+    2>   │
+    2>   ╰ help: add to `.gitignore`: `/secrets/`
+    2>
+    2> warning[none-not-ignored]: `**/.env none` covers `.env` and 2 others, which git neither tracks nor ignores: `git add -A` and `git stash -u` inside fail on that
+    2>   ╭▸ remit.yaml:4:12
+    2>   │
+    2> 4 │   - {path: "**/.env", access: none}
+    2>   │            ━━━━━━━━━
+    2>   │
+    2>   ╰ help: add to `.gitignore`: `.env`
+    2>
+    = 0
+    "#);
+    repo.write(".gitignore", ".env\n/secrets/\n")?;
+    let outcome = remit(&env, &["check"])?.ended(0)?;
+    assert!(outcome.stdout.contains("0 warnings"), "{}{}", outcome.stdout, outcome.stderr);
     Ok(())
 }

@@ -519,3 +519,19 @@ fn a_name_in_a_folder_that_only_leads_somewhere_is_said_to_be_out_of_reach_and_t
     }
     Ok(())
 }
+
+#[test]
+fn a_home_that_no_shell_has_read_is_the_one_of_the_policy() -> Result<()> {
+    let env = workspace()?;
+    for (typed, meant) in [("~/.cargo/x", "/.cargo/x"), ("~//.cargo/x", "/.cargo/x"), ("~", "")] {
+        let outcome = remit(&env, &["explain", "default", "read", typed])?.ended(1)?;
+        let first = outcome.stdout.lines().next().unwrap_or_default();
+        assert_eq!(first, format!("deny  default may not read [HOME]{meant}"));
+    }
+    let outcome = remit(&env, &["explain", "default", "rename", "src/a.rs:~/b"])?.ended(1)?;
+    assert!(outcome.stdout.contains("[HOME]/b"), "{}", outcome.stdout);
+    // Such a name in the work tree is no home.
+    remit(&env, &["explain", "default", "read", "./~/x"])?.ended(0)?;
+    remit(&env, &["explain", "default", "read", "~x"])?.ended(0)?;
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! `remit init`: what it finds, what it writes, and what it leaves alone.
 
-use crate::place::{empty, transcript, trimmed};
+use crate::place::{empty, remit, transcript, trimmed};
 use anyhow::Result;
 use std::os::unix::fs::PermissionsExt;
 use test_support::TestEnv;
@@ -147,6 +147,7 @@ fn what_git_tracks_is_not_hidden_and_certificates_are_no_secrets() -> Result<()>
     repo.write("private/notes.md", "x\n")?;
     repo.write("tls/dev.pem", key)?;
     repo.commit("a repository")?;
+    repo.write(".git/info/exclude", ".env*\n*.key\n*.pem\n")?;
     for file in [".env", "app/.env.x.local"] {
         repo.write(file, "TOKEN=x\n")?;
     }
@@ -300,5 +301,78 @@ fn a_name_that_is_nearly_right_is_told_and_nothing_is_written() -> Result<()> {
             assert_eq!(env.project().join("remit.yaml").exists(), beside);
         }
     }
+    Ok(())
+}
+
+#[test]
+fn a_policy_above_is_named_and_not_hidden_by_another() -> Result<()> {
+    let env = empty()?;
+    alone(&env, &["init"])?.ended(0)?;
+    let inner = env.project().join("sub/deep");
+    std::fs::create_dir_all(&inner)?;
+    let place = inner.display().to_string();
+    insta::assert_snapshot!(alone(&env, &["-C", &place, "init"])?.ended(7)?.stderr, @"
+    error: `[PROJECT]/remit.yaml` governs this folder already
+    hint: `remit check` reads it; `remit init --here` writes one for this folder, in which that one counts no more
+    ");
+    alone(&env, &["-C", &place, "init", "--dry-run"])?.ended(7)?;
+    assert!(!inner.join("remit.yaml").exists());
+    let outcome = alone(&env, &["-C", &place, "init", "--here"])?.ended(0)?;
+    insta::assert_snapshot!(outcome.stdout, @"ok  wrote remit.yaml for default");
+    assert!(inner.join("remit.yaml").exists());
+    // Once it has one of its own, that one counts.
+    insta::assert_snapshot!(alone(&env, &["-C", &place, "init"])?.ended(0)?.stdout, @"ok  remit.yaml is here already, and stays as it is");
+    // A name that is nearly right governs nothing, and stops everything.
+    std::fs::rename(env.project().join("remit.yaml"), env.project().join("remit.yml"))?;
+    let outcome = alone(&env, &["-C", &env.project().join("sub").display().to_string(), "init"])?.ended(7)?;
+    assert!(outcome.stderr.contains("is not read"), "{}", outcome.stderr);
+    Ok(())
+}
+
+#[test]
+fn below_the_top_of_a_checkout_the_policy_goes_to_the_top() -> Result<()> {
+    let env = empty()?;
+    env.repo()?.write("sub/x", "")?;
+    let place = env.project().join("sub").display().to_string();
+    let outcome = alone(&env, &["-C", &place, "init", "--dry-run"])?.ended(0)?;
+    assert!(outcome.stdout.contains("+++ [PROJECT]/remit.yaml"), "{}", outcome.stdout);
+    let outcome = alone(&env, &["-C", &place, "init"])?.ended(0)?;
+    insta::assert_snapshot!(outcome.stdout + &outcome.stderr, @"
+    ok  wrote [PROJECT]/remit.yaml for default
+    remit: that is the top of this git checkout, so that agents have git; `remit init --here` writes it in this folder instead
+    remit: read it and commit it, then `remit check` and `remit run -- sh`
+    ");
+    assert!(written(&env)?.contains(".git/hooks/pre-commit"), "the tests are those of a checkout");
+    std::fs::remove_file(env.project().join("remit.yaml"))?;
+    let outcome = alone(&env, &["-C", &place, "init", "--here"])?.ended(0)?;
+    insta::assert_snapshot!(outcome.stdout + &outcome.stderr, @"
+    ok  wrote remit.yaml for default
+    remit: agents have no git here, since [PROJECT]/.git lies above; a rule for its full path gives it to them
+    remit: read it and commit it, then `remit check` and `remit run -- sh`
+    ");
+    assert!(env.project().join("sub/remit.yaml").exists() && !env.project().join("remit.yaml").exists());
+    Ok(())
+}
+
+#[test]
+fn a_checkout_of_the_home_folder_is_not_what_agents_work_on() -> Result<()> {
+    let env = empty()?;
+    env.run(env.command("git")?.args(["init", "-q"]).arg(env.home()))?.ended(0)?;
+    let place = env.home().join("work");
+    std::fs::create_dir(&place)?;
+    alone(&env, &["-C", &place.display().to_string(), "init"])?.ended(0)?;
+    assert!(place.join("remit.yaml").exists() && !env.home().join("remit.yaml").exists());
+    Ok(())
+}
+
+#[test]
+fn a_secret_that_git_would_add_is_told_and_gits_files_are_left_alone() -> Result<()> {
+    let env = empty()?;
+    let repo = env.repo()?;
+    repo.write(".env", "TOKEN=x\n")?;
+    let outcome = remit(&env, &["init"])?.ended(0)?;
+    let told: Vec<&str> = outcome.stderr.lines().filter(|line| line.contains(".env")).collect();
+    insta::assert_snapshot!(told.join("\n"), @"remit: `**/.env none` covers `.env`, which git neither tracks nor ignores: `git add -A` and `git stash -u` inside fail on that; add to `.gitignore`: `.env`");
+    assert!(!env.project().join(".gitignore").exists());
     Ok(())
 }

@@ -30,21 +30,21 @@ fn everything_and_the_last_lines() -> Result<()> {
     let env = recorded()?;
     insta::assert_snapshot!(transcript(&env, &[&["log"], &["log", "-n", "2"]])?, @"
     $ remit log
-         1 [TIME]  default [SESSION]  session-start [UUID] /bin/sh -c read go; echo x >src/b.rs; echo x >docs/b.md; echo x >.git/hooks/h; mv src/b.rs src/c.rs
-         2 [TIME]  default [SESSION]  moment launched
+         1 [TIME]  default [SESSION]  session [UUID] started: /bin/sh -c read go; echo x >src/b.rs; echo x >docs/b.md; echo x >.git/hooks/h; m…
+         2 [TIME]  default [SESSION]  program launched
          3 [TIME]  default [SESSION]  allow create [PROJECT]/src/b.rs  [openat]
          4 [TIME]  default [SESSION]  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
          5 [TIME]  default [SESSION]  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
          6 [TIME]  default [SESSION]  allow rename [PROJECT]/src/b.rs -> [PROJECT]/src/c.rs  [renameat2]
-         7 [TIME]  default [SESSION]  session-end with code 0
-         8 [TIME]  narrow [SESSION]  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
-         9 [TIME]  narrow [SESSION]  moment launched
+         7 [TIME]  default [SESSION]  session ended with code 0
+         8 [TIME]  narrow [SESSION]  session [UUID] started: /bin/sh -c read go; echo x >src/n.rs; exit 4
+         9 [TIME]  narrow [SESSION]  program launched
         10 [TIME]  narrow [SESSION]  allow create [PROJECT]/src/n.rs  [openat]
-        11 [TIME]  narrow [SESSION]  session-end with code 4
+        11 [TIME]  narrow [SESSION]  session ended with code 4
         12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log -n 2
-        11 [TIME]  narrow [SESSION]  session-end with code 4
+        11 [TIME]  narrow [SESSION]  session ended with code 4
         12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     ");
@@ -64,10 +64,10 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
         &["log", "--path", "doc"],
     ])?, @"
     $ remit log --agent narrow
-         8 [TIME]  narrow [SESSION]  session-start [UUID] /bin/sh -c read go; echo x >src/n.rs; exit 4
-         9 [TIME]  narrow [SESSION]  moment launched
+         8 [TIME]  narrow [SESSION]  session [UUID] started: /bin/sh -c read go; echo x >src/n.rs; exit 4
+         9 [TIME]  narrow [SESSION]  program launched
         10 [TIME]  narrow [SESSION]  allow create [PROJECT]/src/n.rs  [openat]
-        11 [TIME]  narrow [SESSION]  session-end with code 4
+        11 [TIME]  narrow [SESSION]  session ended with code 4
     = 0
     $ remit log --effect deny
          4 [TIME]  default [SESSION]  deny  create [PROJECT]/docs/b.md  [openat]  not granted by rule `docs/** read` (remit.yaml:8)
@@ -103,8 +103,8 @@ fn each_filter_lets_through_what_it_names() -> Result<()> {
         12 [TIME]  default theirs  deny  create [PROJECT]/docs/d.md  [Write]  not granted by rule `docs/** read` (remit.yaml:8)
     = 0
     $ remit log --event session-end
-         7 [TIME]  default [SESSION]  session-end with code 0
-        11 [TIME]  narrow [SESSION]  session-end with code 4
+         7 [TIME]  default [SESSION]  session ended with code 0
+        11 [TIME]  narrow [SESSION]  session ended with code 4
     = 0
     $ remit log --rule protected.
          5 [TIME]  default [SESSION]  deny  create [PROJECT]/.git/hooks/h  [openat]  what git runs by itself is protected, and no rule or grant lifts that
@@ -288,7 +288,7 @@ fn following_ends_with_its_reader_although_nothing_more_is_written() -> Result<(
     assert_eq!(follow("true")?.stderr, "");
     remit(&env, &["run", "--", "/bin/true"])?.ended(0)?;
     let outcome = follow("head -n 1")?;
-    assert!(outcome.stdout.contains("session-start"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains(" started: "), "{}", outcome.stdout);
     assert_eq!((outcome.stdout.lines().count(), outcome.stderr.as_str()), (1, ""));
     Ok(())
 }
@@ -342,7 +342,7 @@ fn following_ends_when_nobody_listens_any_more() -> Result<()> {
     remit(&env, &["run", "--", "/bin/true"])?.ended(0)?;
     let mut line = String::new();
     out.read_line(&mut line)?;
-    assert!(line.contains("session-start"), "{line}");
+    assert!(line.contains(" started: "), "{line}");
     drop(out);
     remit(&env, &["run", "--", "/bin/true"])?.ended(0)?;
     let ended = child.wait_with_output()?;
@@ -367,5 +367,33 @@ fn a_day_alone_is_its_beginning_in_utc_and_every_line_bears_its_day() -> Result<
     for wrong in ["2026-13-01", "2026-02-30", "2026-1-1", "20260101"] {
         remit(&env, &["log", "--since", wrong])?.ended(2)?;
     }
+    Ok(())
+}
+
+#[test]
+fn what_a_host_tells_of_itself_and_what_is_counted_is_said_in_words() -> Result<()> {
+    let env = workspace()?;
+    let root = env.project().display().to_string();
+    for event in ["SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"] {
+        let payload =
+            json!({"hook_event_name": event, "session_id": "theirs", "cwd": root, "agent_id": "s1"});
+        let args = ["hook", "claude", event, "--root", &root, "--agent", "default"];
+        env.feed(&mut env.remit(args)?, payload.to_string().as_bytes())?.ended(0)?;
+    }
+    assert_eq!(session(&env, "default", "echo x >~/a; rm ~/a; kill -9 $$")?, 137);
+    insta::assert_snapshot!(transcript(&env, &[&["log"]])?, @"
+    $ remit log
+         1 [TIME]  default theirs  conversation opened: s1
+         2 [TIME]  default theirs  prompt sent: s1
+         3 [TIME]  default theirs  subagent started: s1
+         4 [TIME]  default theirs  subagent ended its turn: s1
+         5 [TIME]  default theirs  turn ended: s1
+         6 [TIME]  default theirs  conversation closed: s1
+         7 [TIME]  default [SESSION]  session [UUID] started: /bin/sh -c read go; echo x >~/a; rm ~/a; kill -9 $$
+         8 [TIME]  default [SESSION]  program launched
+         9 [TIME]  default [SESSION]  counted in scratch: 1 create, 1 delete
+        10 [TIME]  default [SESSION]  session was ended by signal 9
+    = 0
+    ");
     Ok(())
 }

@@ -203,7 +203,7 @@ fn a_program_in_an_agents_place_is_told_where_it_belongs() -> Result<()> {
     let env = workspace()?;
     insta::assert_snapshot!(transcript(&env, &[
         &["run", "ls"],
-        &["run", "npm", "test", "--watch", "a b", "--", "-x"],
+        &["run", "sort", "test", "--watch", "a b", "--", "-x"],
         &["run", "--no-hooks", "/bin/ls", "-l"],
         &["run", "--no-hooks", "default", "make", "-j2"],
         &["run", "narrow", "--", "no-such-program"],
@@ -212,12 +212,12 @@ fn a_program_in_an_agents_place_is_told_where_it_belongs() -> Result<()> {
     $ remit run ls
     2> error: the policy has no agent `ls`, and none whose cli is `ls` (it has: default, narrow)
     2> hint: `remit run -- ls` runs a program as `default`
-    2> hint: an agent has a name of its own under `agents:` in remit.yaml, such as `ls: {cli: ls}`
+    2> hint: an agent has a name of its own under `agents:` in remit.yaml, such as `ls: {cli: ls, permissions: [{path: ., access: all}]}`
     = 125
-    $ remit run npm test --watch a b -- -x
-    2> error: the policy has no agent `npm`, and none whose cli is `npm` (it has: default, narrow)
-    2> hint: `remit run -- npm test --watch 'a b' -- -x` runs a program as `default`
-    2> hint: an agent has a name of its own under `agents:` in remit.yaml, such as `npm: {cli: npm}`
+    $ remit run sort test --watch a b -- -x
+    2> error: the policy has no agent `sort`, and none whose cli is `sort` (it has: default, narrow)
+    2> hint: `remit run -- sort test --watch 'a b' -- -x` runs a program as `default`
+    2> hint: an agent has a name of its own under `agents:` in remit.yaml, such as `sort: {cli: sort, permissions: [{path: ., access: all}]}`
     = 125
     $ remit run --no-hooks /bin/ls -l
     2> error: the policy has no agent `/bin/ls`, and none whose cli is `/bin/ls` (it has: default, narrow)
@@ -259,5 +259,45 @@ fn doctor_says_how_a_program_that_is_missing_is_installed_and_that_others_do() -
     for part in ["`npm install -g @anthropic-ai/claude-code` installs it", "`remit run -- CMD`"] {
         assert!(mend.contains(part), "{mend}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_command_that_is_misspelt_is_known_by_what_it_is_near() -> Result<()> {
+    let env = workspace()?;
+    for (typed, meant) in [("lgo", "log"), ("chekc", "check"), ("innit", "init"), ("explian", "explain")] {
+        let outcome = remit(&env, &[typed, "x"])?.ended(2)?;
+        assert!(outcome.stderr.contains(&format!("exists: '{meant}'")), "{typed}: {}", outcome.stderr);
+    }
+    let outcome = remit(&env, &["frobnicate"])?.ended(2)?;
+    assert!(!outcome.stderr.contains("similar"), "{}", outcome.stderr);
+    Ok(())
+}
+
+#[test]
+fn an_agent_program_that_is_not_installed_is_told_how_to_get_it_and_what_works_without() -> Result<()> {
+    let env = workspace()?;
+    let alone = |args: &[&str]| env.run(env.remit(args)?.env("PATH", env.root().join("bin")));
+    insta::assert_snapshot!(alone(&["run", "claude"])?.ended(125)?.stderr, @"
+    error: the policy has no agent `claude`, and none whose cli is `claude` (it has: default, narrow)
+    hint: `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    hint: `remit run -- sh` runs a shell as `default`, without any agent program
+    hint: an agent has a name of its own under `agents:` in remit.yaml, such as `claude: {cli: claude, permissions: [{path: ., access: all}]}`
+    ");
+    // In the policy, by its own name and by its program's.
+    for name in ["claude", "other"] {
+        let agent =
+            format!("agents:\n  {name}:\n    cli: claude\n    permissions: [{{path: ., access: all}}]\n");
+        env.write(env.project().join("remit.yaml"), POLICY.replace("agents:\n", &agent))?;
+        for called in [name, "claude"] {
+            let outcome = alone(&["run", called])?.ended(125)?;
+            assert!(outcome.stderr.contains("`claude` was not found in PATH"), "{}", outcome.stderr);
+            assert!(outcome.stderr.contains("hint: `npm install -g "), "{}", outcome.stderr);
+            assert!(outcome.stderr.contains("hint: `remit run -- sh` runs a shell"), "{}", outcome.stderr);
+        }
+    }
+    // A program that is not there is not proposed.
+    let outcome = alone(&["run", "no-such-program"])?.ended(125)?;
+    assert!(!outcome.stderr.contains("`remit run --"), "{}", outcome.stderr);
     Ok(())
 }

@@ -31,6 +31,8 @@ pub(crate) fn workspace() -> Result<TestEnv> {
     let env = empty()?;
     let repo = env.repo()?;
     repo.write("remit.yaml", POLICY)?;
+    // What is hidden inside, git does not want to add.
+    repo.write(".git/info/exclude", "/secrets/\n")?;
     for file in ["src/a.rs", "docs/guide.md", "secrets/key", "sub/deep/x"] {
         repo.write(file, "text\n")?;
     }

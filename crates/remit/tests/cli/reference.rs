@@ -67,6 +67,8 @@ fn init() -> Result<()> {
     Options:
       -C, --directory <DIR>  Use this folder as if the command had been given there
           --dry-run          Show what would be written; write nothing
+          --here             Write it in this folder, though a policy above governs it or it lies below
+                             the top of a git checkout
       -h, --help             Print help
     ");
     Ok(())
@@ -100,7 +102,7 @@ fn explain() -> Result<()> {
     Arguments:
       <AGENT>   The agent, as remit.yaml names it
       <VERB>    read, write, create, delete, rename, execute or connect
-      <OBJECT>  A path, relative to this folder or absolute; for rename `FROM:TO`
+      <OBJECT>  A path, relative to this folder, absolute or below `~/`; for rename `FROM:TO`
 
     Options:
       -C, --directory <DIR>  Use this folder as if the command had been given there

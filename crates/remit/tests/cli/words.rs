@@ -81,6 +81,7 @@ fn nor_does_anything_else_that_a_command_shows() -> Result<()> {
     let env = recorded()?;
     let name = "a\u{1b}[2J\u{9b}\u{202e}";
     env.write(env.project().join("secrets").join(name), "")?;
+    env.repo()?.git(["add", "--force", "secrets"])?;
     env.repo()?.commit("with an odd name")?;
     let settings = env.project().join(".claude/settings.local.json");
     let program = env.write(

@@ -102,3 +102,38 @@ fn a_link_cannot_stand_where_settings_are_looked_for() -> Result<()> {
     assert_eq!(sh(&env, &env.project(), "default", script)?.ended(0)?.stdout, "one\n");
     Ok(())
 }
+
+#[test]
+fn a_hidden_file_stops_git_inside_until_it_is_ignored_as_check_says() -> Result<()> {
+    let env = env()?;
+    let policy =
+        POLICY.replace("agents:", "global_rules: [{path: \"**/.env\", access: none, for: all}]\nagents:");
+    env.write(env.project().join("remit.yaml"), policy)?;
+    env.repo()?.commit("a rule")?;
+    env.write(env.project().join(".env"), "TOKEN=x\n")?;
+    let check = || env.run(&mut env.remit(["check"])?)?.ended(0);
+    let work = |script: &str| sh(&env, &env.project(), "default", script);
+    let said = check()?.stderr;
+    assert!(said.contains("none-not-ignored") && said.contains("add to `.gitignore`: `.env`"), "{said}");
+    assert_ne!(work("echo x >new; git add -A")?.code, 0);
+    assert_ne!(work("echo x >new; git stash -u")?.code, 0);
+    env.write(env.project().join(".gitignore"), ".env\n")?;
+    assert_eq!(check()?.stderr, "");
+    work("echo x >new; git add -A; git stash -u; git stash pop")?.ended(0)?;
+    Ok(())
+}
+
+#[test]
+fn a_rebase_is_told_by_what_git_is_to_do_next_and_the_rest_is_counted() -> Result<()> {
+    let env = env()?;
+    let script = "git checkout -q -b side; echo 1 >b; git add b; git commit -qm b; git checkout -q -b other HEAD~1; echo 2 >c; git add c; git commit -qm c; git rebase -q side; echo x >.git/hooks/h || true";
+    sh(&env, &env.project(), "default", script)?.ended(0)?;
+    let log = env.run(&mut env.remit(["log", "-n", "0", "--path", ".git"])?)?.ended(0)?.stdout;
+    let lines: Vec<&str> = log.lines().collect();
+    let told = |part: &str| lines.iter().any(|line| line.contains(part));
+    assert!(told("create [PROJECT]/.git/rebase-merge ") && told("/git-rebase-todo"), "{log}");
+    assert!(told("deny  create [PROJECT]/.git/hooks/h"), "{log}");
+    assert!(lines.len() < 8, "{log}");
+    assert!(!told("/onto") && !told("/head-name"), "{log}");
+    Ok(())
+}
