@@ -187,7 +187,7 @@ fn a_rule_that_is_proposed_is_one_that_a_person_would_write_and_allows_it() -> R
     for (more, verb, object, proposed) in [
         ("", "write", "src/new.rs", r#"{path: "src/new.rs", access: read-write}"#),
         ("", "write", "~odd[1]", r#"{path: "./~odd\\[1]", access: read-write}"#),
-        ("", "delete", "sub", r#"{path: "sub", access: read-write}"#),
+        ("", "delete", "docs/run", r#"{path: "docs/run", access: read-write}"#),
         ("", "execute", "docs/run", r#"{path: "docs/run", access: execute}"#),
         ("", "read", &home, r#"{path: "~/notes", access: read}"#),
         ("", "write", "/srv/x", r#"{path: "/srv/x", access: read-write}"#),
