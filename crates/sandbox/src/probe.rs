@@ -1,7 +1,13 @@
 //! What the kernel here can hold, found by trying.
 
 use crate::raw::{self, Tried};
+use remit_core::AbsPath;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// What a session needs of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +104,48 @@ pub fn probe() -> Probe {
         yama: setting("/proc/sys/kernel/yama/ptrace_scope"),
         apparmor: setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").map(|value| value != 0),
     }
+}
+
+/// Tries whether a folder of the machine can be put under a private layer that is kept in `folder`, in a child that ends
+/// at once. What it makes there is removed. Only in a process with one thread.
+pub fn layers(folder: &Path) -> io::Result<()> {
+    let scratch = folder.join(format!(".layers-{}", std::process::id()));
+    std::fs::create_dir(&scratch)?;
+    let tried = try_layer(&scratch);
+    let removed = opened(&scratch).and_then(|()| std::fs::remove_dir_all(&scratch));
+    tried.and(removed)
+}
+
+/// Lets the owner into folders that the kernel makes so that nobody may enter them.
+fn opened(folder: &Path) -> io::Result<()> {
+    std::fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            opened(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn try_layer(scratch: &Path) -> io::Result<()> {
+    let path = |name: &str| {
+        let folder = scratch.join(name);
+        std::fs::create_dir(&folder)?;
+        AbsPath::try_from(folder.canonicalize()?.as_path()).map_err(io::Error::other)
+    };
+    let (lower, upper, work) = (path("lower")?, path("upper")?, path("work")?);
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let put = |file: &str, text: &str| {
+        let file = rustix::fs::open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        rustix::io::write(&file, text.as_bytes()).map(drop)
+    };
+    Ok(raw::try_in_namespaces(|| {
+        put("/proc/self/setgroups", "deny")?;
+        put("/proc/self/uid_map", &format!("{user} {user} 1"))?;
+        put("/proc/self/gid_map", &format!("{group} {group} 1"))?;
+        crate::view::layered(&lower, &upper, &work).map(drop)
+    })?)
 }
 
 /// A number in the kernel's settings; none if there is no such setting.

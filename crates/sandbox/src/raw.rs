@@ -308,19 +308,37 @@ pub(crate) fn try_namespaces() -> Result<Tried, Errno> {
         Ok(Side::Child) => try_mounts(),
         Err(error) => return Ok(Tried::Not(error)),
     };
+    match exit_code(child)? {
+        Some(0) => Ok(Tried::All),
+        Some(1) => Ok(Tried::NoMounts),
+        Some(2) => Ok(Tried::NoMemory),
+        Some(3) => Ok(Tried::NoProc),
+        _ => Err(Errno::CHILD),
+    }
+}
+
+/// Tries something in a child with namespaces of its own that ends at once. Only in a process with one thread.
+pub(crate) fn try_in_namespaces(body: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
+    match clone_session()? {
+        Side::Child => {
+            let code = body().map_or_else(Errno::raw_os_error, |()| 0);
+            leave(u8::try_from(code).unwrap_or(u8::MAX))
+        }
+        Side::Parent(child) => match exit_code(child)? {
+            Some(0) => Ok(()),
+            Some(code) => Err(Errno::from_raw_os_error(code)),
+            None => Err(Errno::CHILD),
+        },
+    }
+}
+
+/// Waits for a child's end; none if it did not end by itself.
+fn exit_code(child: Pid) -> Result<Option<i32>, Errno> {
     loop {
         match rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty()) {
             Err(Errno::INTR) | Ok(None) => {}
             Err(error) => return Err(error),
-            Ok(Some((_, status))) => {
-                return match status.exit_status() {
-                    Some(0) => Ok(Tried::All),
-                    Some(1) => Ok(Tried::NoMounts),
-                    Some(2) => Ok(Tried::NoMemory),
-                    Some(3) => Ok(Tried::NoProc),
-                    _ => Err(Errno::CHILD),
-                };
-            }
+            Ok(Some((_, status))) => return Ok(status.exit_status()),
         }
     }
 }

@@ -138,7 +138,7 @@ fn resolver() -> Option<BaseRule> {
 }
 
 /// The kernel's name of what a path leads to: three calls, however deep it lies.
-fn real(path: &Path) -> Option<PathBuf> {
+pub(crate) fn real(path: &Path) -> Option<PathBuf> {
     use rustix::fs::{Mode, OFlags, open};
     use std::os::fd::AsRawFd;
     let file = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;

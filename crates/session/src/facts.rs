@@ -134,7 +134,7 @@ impl Eyes<'_> {
         let bind = plan.shown_by(path)?;
         match &bind.source {
             Source::Host(source) => AbsPath::lexical(source, bind.target.strip(path)?).ok(),
-            Source::Memory => None,
+            Source::Memory | Source::Layered { .. } => None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! Order matters: everything that the gate needs is opened before the launch, since the gate is a copy of this
 //! process and the launch needs it to have one thread; threads start only afterwards.
 
+use crate::caches::Found;
 use crate::calls::Control;
 use crate::choose::Chosen;
 use crate::desk::Desk;
@@ -67,6 +68,9 @@ pub enum RunError {
     /// The session's own folder.
     #[error("the session's own folder cannot be made")]
     Lease(#[source] io::Error),
+    /// The layers over the person's caches.
+    #[error("the layers over package caches cannot be made")]
+    Layers(#[source] io::Error),
     /// What is ignored cannot be looked at, or not be kept.
     #[error("the ignored files of the work tree cannot be told")]
     Ignored(#[source] io::Error),
@@ -136,7 +140,8 @@ pub fn start(
         Lease::take(&state.homes(), id.as_str(), chosen.adapter.is_some()).map_err(RunError::Lease)?;
     let root = lease.root().to_owned();
     let home = Home::make(&root, &workspace.root, chosen.adapter.as_ref(), environment)?;
-    let parts = Parts { workspace, chosen, hooks, terminal, id, state, home, lease, sockets };
+    let caches = workspace.caches();
+    let parts = Parts { workspace, chosen, hooks, terminal, id, state, home, caches, lease, sockets };
     let started = parts.start();
     if started.is_err() {
         // It is new and ours alone; nothing has run in it.
@@ -154,6 +159,7 @@ struct Parts<'a> {
     id: SessionId,
     state: StateDir,
     home: Home,
+    caches: Found,
     lease: Lease,
     sockets: PathBuf,
 }
@@ -208,6 +214,10 @@ impl Parts<'_> {
                 notes.extend(
                     unmade.map(|(path, error)| format!("{path} cannot be made, and is not seen: {error}")),
                 );
+                let unlayered = running.measured().unlayered.iter();
+                notes.extend(unlayered.map(|(path, error)| {
+                    format!("{path} is not the person's: no layer can be put over that cache ({error})")
+                }));
                 Arc::new(running)
             }
             Err(error) => {
@@ -248,6 +258,7 @@ impl Parts<'_> {
     fn policy(&self, disk: &dyn Disk) -> Result<Policy, OpenError> {
         let mut rules = self.home.rules.clone();
         rules.extend(base::installation(&self.chosen.program));
+        rules.extend(self.caches.rules());
         self.workspace.policy_inside(disk, rules, self.home.single_files.clone())
     }
 
@@ -270,14 +281,19 @@ impl Parts<'_> {
             Ok(Extra { target: path(&shown.target)?, source: Source::Host(path(&shown.source)?) })
         };
         let own = |shown: &&home::Shown| shown.source != shown.target;
-        let extras = self.home.shown.iter().filter(own).map(extra).collect::<Result<Vec<_>, _>>()?;
+        let mut extras = self.home.shown.iter().filter(own).map(extra).collect::<Result<Vec<_>, _>>()?;
+        let layers = self.lease.root().join(lease::LAYERS);
+        let (seen, withheld) =
+            self.caches.offered(&layers, rules, policy.world()).map_err(RunError::Layers)?;
+        extras.extend(seen);
         let narrowed = tree.filter(|tree| tree.is_narrowed(rules));
         let known = narrowed.and_then(|tree| Some((&tree.top, tree.tracked.as_ref()?)));
         let entries = || known.iter().flat_map(|(_, tracked)| tracked.entries());
         let paths: Vec<&[u8]> = entries().map(|entry| entry.path).collect();
         let repositories: Vec<&[u8]> = entries().filter(|entry| entry.repository).map(|e| e.path).collect();
         let tracked = known.map(|(top, _)| Tracked { top, paths: &paths, repositories: &repositories });
-        let plan = planned(policy, rules, (&extras, tracked), disk);
+        let mut plan = planned(policy, rules, (&extras, tracked), disk);
+        plan.notes.extend(withheld);
         if plan.refused.is_empty() {
             return Ok(plan);
         }
@@ -306,6 +322,7 @@ impl Parts<'_> {
             None => environment.for_session(&Default::default()),
         };
         vars.extend(self.home.vars.clone());
+        vars.extend(self.caches.vars.clone());
         let cwd = self.cwd(&plan)?;
         vars.insert("PWD".into(), cwd.as_path().into());
         let mut files = vec![

@@ -14,6 +14,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const LEASE: &str = "lease";
+/// The folder of a home that holds what the session has changed in the person's caches.
+pub(crate) const LAYERS: &str = "layers";
 /// Marks a home in which a conversation may have been kept.
 const KEPT: &str = "kept";
 /// A home that is being made.
@@ -101,10 +103,11 @@ fn no_waiting() -> i32 {
     i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0)
 }
 
-/// Removes a home; of one in which a conversation may have been kept, only the temporary files.
+/// Removes a home; of one in which a conversation may have been kept, only the temporary files and what was laid over
+/// caches.
 pub fn clear(home: &Path) -> io::Result<()> {
     if fs::symlink_metadata(home.join(KEPT)).is_ok() {
-        return ["tmp", "var-tmp"].iter().try_for_each(|name| remove(&home.join(name)));
+        return ["tmp", "var-tmp", LAYERS].iter().try_for_each(|name| remove(&home.join(name)));
     }
     remove(home)
 }
@@ -203,6 +206,7 @@ mod tests {
         drop(Lease::take(&homes, "b", false).unwrap());
         let kept = Lease::take(&homes, "c", true).unwrap();
         fs::create_dir_all(kept.root().join("tmp/x")).unwrap();
+        fs::create_dir_all(kept.root().join("layers/cache-npm/upper")).unwrap();
         fs::create_dir_all(kept.root().join("home")).unwrap();
         drop(kept);
         for name in ["a.sock", "b.sock", "gone.sock", "other"] {
@@ -211,6 +215,7 @@ mod tests {
         collect(&homes, &sockets);
         assert!(lives.root().exists() && !homes.join("b").exists());
         assert!(homes.join("c/home").exists() && !homes.join("c/tmp").exists());
+        assert!(!homes.join("c/layers").exists());
         let left: std::collections::BTreeSet<_> =
             fs::read_dir(&sockets).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         assert_eq!(left.into_iter().collect::<Vec<_>>(), ["a.sock", "other"]);

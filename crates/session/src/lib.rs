@@ -10,6 +10,7 @@
 
 pub mod adapter;
 pub mod base;
+pub mod caches;
 pub mod calls;
 pub mod choose;
 pub mod desk;

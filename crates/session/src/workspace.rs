@@ -1,6 +1,7 @@
 //! The workspace as a command sees it: the policy document that governs a folder, what is wrong with it, and
 //! where its state lies.
 
+use crate::caches::Found;
 use crate::environment::Environment;
 use crate::links::{self, LinkError};
 use crate::listings::remembering;
@@ -240,8 +241,14 @@ impl Workspace {
     /// The policy as `explain` and `check` see it: with what every session has, without a session.
     pub fn policy(&self) -> Result<(Policy, Vec<Diagnostic>), OpenError> {
         let memory = self.state_place()?.listings();
-        let rules = base::session_rules(&self.root);
+        let mut rules = base::session_rules(&self.root);
+        rules.extend(self.caches().rules());
         self.sound(remembering(&memory, |disk| self.judge(disk, rules, BTreeSet::new()))?)
+    }
+
+    /// The package caches that sessions here may get.
+    pub fn caches(&self) -> Found {
+        Found::look(self.source.base, &self.root, &self.environment)
     }
 
     /// The policy for a session, whose home brings `more` and `single_files`. As all that somebody acts under, it passes

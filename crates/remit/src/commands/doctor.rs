@@ -11,6 +11,7 @@ use remit_session::base::find_program;
 use remit_session::environment::Environment;
 use remit_session::workspace::{OpenError, Workspace};
 use serde_json::json;
+use std::path::Path;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
@@ -46,7 +47,9 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<Exit, 
     );
     // What would be found inside is a folder of the session's own home.
     if !remit_hooks::socket::inside() {
-        checks.push(state(environment));
+        let (state, layers) = state(environment);
+        checks.push(state);
+        checks.extend(layers);
     }
     checks.extend(programs(environment));
     if args.json {
@@ -121,9 +124,13 @@ fn kernel() -> Vec<Check> {
     checks
 }
 
-fn state(environment: &Environment) -> Check {
-    match Workspace::open(&environment.cwd, environment).and_then(|w| w.state()) {
-        Ok(state) => check("state", Mark::Ok, state.root().display().to_string()),
+/// The state, and whether package caches can be put under layers that lie there.
+fn state(environment: &Environment) -> (Check, Option<Check>) {
+    let found = match Workspace::open(&environment.cwd, environment).and_then(|w| w.state()) {
+        Ok(state) => {
+            let found = check("state", Mark::Ok, state.root().display().to_string());
+            return (found, Some(layers(state.root())));
+        }
         Err(OpenError::Find(error)) => {
             check("workspace", Mark::Warn, error.to_string()).mend("`remit init` writes a policy")
         }
@@ -134,6 +141,19 @@ fn state(environment: &Environment) -> Check {
             check("state", Mark::Fail, error.to_string()).mend(STATE_OUTSIDE)
         }
         Err(error) => check("state", Mark::Fail, error.to_string()),
+    };
+    (found, None)
+}
+
+fn layers(state: &Path) -> Check {
+    match remit_sandbox::probe::layers(state) {
+        Ok(()) => check("caches", Mark::Ok, "package caches serve in sessions, under private layers"),
+        Err(error) => check(
+            "caches",
+            Mark::Warn,
+            format!("package caches do not serve in sessions: no layer can be put over a folder ({error})"),
+        )
+        .mend("the state must lie on a file system of the machine's own (ext4, xfs, btrfs, tmpfs): set REMIT_STATE_DIR"),
     }
 }
 

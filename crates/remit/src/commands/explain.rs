@@ -46,6 +46,16 @@ fn of_policy(args: &ExplainArgs, environment: &Environment) -> Result<(Action, E
     let action = action(args, environment)?;
     let sight = Sight::outside(workspace.state_place()?.listings());
     let explanation = sight.explain(&policy, &action);
+    let ends = match &action.object {
+        Object::Path(path) => vec![path],
+        Object::Move { from, to } => vec![from, to],
+        Object::Host { .. } => Vec::new(),
+    };
+    let caches = workspace.caches();
+    let withheld = ends.into_iter().filter_map(|path| caches.not_offered(&policy, &args.agent, path)).next();
+    if let Some(why) = withheld {
+        report::talk(&format!("{WAIT}remit:{WAIT:#} {}\n", printable(&why)));
+    }
     // It answers all the same: who mends a policy asks it what it says.
     if let Some(failed) = remit_config::run_tests(&policy).first() {
         report::talk(&format!(

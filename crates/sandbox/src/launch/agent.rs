@@ -93,6 +93,8 @@ pub(super) struct Setting<'a> {
     pub(super) cwd: &'a AbsPath,
     /// The holder's IPC namespace.
     pub(super) ipc: u64,
+    /// What could not be put under a layer, and why.
+    pub(super) unlayered: Vec<(AbsPath, Errno)>,
 }
 
 /// Runs the agent's part. Never returns.
@@ -111,7 +113,7 @@ fn prepare(setting: &Setting<'_>, files: Files, gate: &Channel) -> Result<Infall
 }
 
 fn restrict(setting: &Setting<'_>, files: Files, gate: &Channel) -> Result<(), Failure> {
-    let Setting { plan, cwd, ipc, .. } = *setting;
+    let Setting { plan, cwd, ipc, ref unlayered, .. } = *setting;
     raw::set_signals(Signals::Fresh);
     connect(files).step(|| "connect input and output".to_owned())?;
     chdir(cwd.as_path()).step(|| format!("enter the working folder {cwd} in the session"))?;
@@ -125,7 +127,9 @@ fn restrict(setting: &Setting<'_>, files: Files, gate: &Channel) -> Result<(), F
     wait_for_go(gate)?;
     checks.extend(self_test::all(plan, ipc));
     let (landlock_abi, floor_complete) = (floor.abi, floor.complete);
-    let measured = Measured { landlock_abi, floor_complete, user_map: UserMap::Own, checks };
+    let unlayered = unlayered.iter().map(|(path, error)| (path.to_string(), error.to_string())).collect();
+    let user_map = UserMap::Own;
+    let measured = Measured { landlock_abi, floor_complete, user_map, checks, unlayered };
     let held = measured.checks.iter().all(|check| check.held);
     gate.send(&Report::Measured(measured).bytes()).step(|| "reach the gate".to_owned())?;
     if !held {

@@ -118,8 +118,11 @@ impl Report {
             Report::Listener(file) => letter(b'L', *file, ""),
             Report::Measured(measured) => {
                 let mut text = format!("{}\n", u8::from(measured.floor_complete));
+                let line = |s: &str| s.replace(['\t', '\n'], " ");
+                for (path, why) in &measured.unlayered {
+                    text += &format!("-\t{}\t{}\n", line(path), line(why));
+                }
                 for check in &measured.checks {
-                    let line = |s: &str| s.replace(['\t', '\n'], " ");
                     text +=
                         &format!("{}\t{}\t{}\n", u8::from(check.held), line(&check.what), line(&check.seen));
                 }
@@ -147,14 +150,19 @@ impl Report {
             b'M' => {
                 let mut lines = text()?.lines();
                 let floor_complete = lines.next()? == "1";
-                let check = |line: &str| {
+                let (mut checks, mut unlayered) = (Vec::new(), Vec::new());
+                for line in lines {
                     let mut parts = line.splitn(3, '\t');
-                    let held = parts.next()? == "1";
-                    Some(Check { held, what: parts.next()?.to_owned(), seen: parts.next()?.to_owned() })
-                };
-                let checks = lines.map(check).collect::<Option<_>>()?;
+                    let mark = parts.next()?;
+                    let (what, seen) = (parts.next()?.to_owned(), parts.next()?.to_owned());
+                    match mark {
+                        "-" => unlayered.push((what, seen)),
+                        mark => checks.push(Check { held: mark == "1", what, seen }),
+                    }
+                }
                 let landlock_abi = u32::try_from(value).ok()?;
-                Report::Measured(Measured { landlock_abi, floor_complete, user_map: UserMap::Own, checks })
+                let user_map = UserMap::Own;
+                Report::Measured(Measured { landlock_abi, floor_complete, user_map, checks, unlayered })
             }
             b'T' => Report::Terminal,
             b'F' => Report::Failed(failure()?),
@@ -214,6 +222,7 @@ mod tests {
             floor_complete: true,
             user_map: UserMap::Own,
             checks: vec![check(true), check(false)],
+            unlayered: vec![("/home/agent/x".to_owned(), "EINVAL".to_owned())],
         };
         let failure = Failure { step: "mount /proc".to_owned(), error: Errno::PERM };
         let all = [

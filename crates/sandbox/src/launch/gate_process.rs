@@ -103,7 +103,7 @@ fn begin(
             return Err(Errno::PIPE).step(|| "reach the holder".to_owned());
         }
         let mask = umask(Mode::from_raw_mode(0o022));
-        view::build(&plan, &spec.session_files)?;
+        let unlayered = view::build(&plan, &spec.session_files)?;
         umask(mask);
         let (leads, front) =
             (!spec.stdio.shares_terminal(), matches!(spec.stdio, Stdio::Pty { front: true, .. }));
@@ -115,7 +115,7 @@ fn begin(
         match raw::fork().step(|| "fork".to_owned())? {
             Side::Child => {
                 drop(ours);
-                agent(&Setting { plan: &plan, command, cwd: &cwd, ipc }, files, &theirs)
+                agent(&Setting { plan: &plan, command, cwd: &cwd, ipc, unlayered }, files, &theirs)
             }
             Side::Parent(agent) => {
                 let job = Job { agent, leads, terminal };

@@ -111,6 +111,9 @@ pub struct Measured {
     pub user_map: UserMap,
     /// The self-test.
     pub checks: Vec<Check>,
+    /// Folders that could not be put under a layer of the session's own, and so are not seen, each with what the
+    /// system said.
+    pub unlayered: Vec<(String, String)>,
 }
 
 fn lines<T: std::fmt::Display>(items: &[T]) -> String {

@@ -149,13 +149,14 @@ impl Planner<'_> {
         }
     }
 
-    /// Where a path of the view lies on the machine; none in memory.
+    /// Where a path of the view lies on the machine; none in memory, and none under a layer, where a mount of what
+    /// lies below would lead past it.
     pub(super) fn outside(&self, path: &AbsPath, state: State) -> Option<AbsPath> {
         let State::Shown { tree, .. } = state else { return Some(path.clone()) };
         let bind = self.plan.binds.get(tree)?;
         match &bind.source {
             Source::Host(source) => AbsPath::lexical(source, bind.target.strip(path)?).ok(),
-            Source::Memory => None,
+            Source::Memory | Source::Layered { .. } => None,
         }
     }
 

@@ -12,6 +12,16 @@ pub enum Source {
     Host(AbsPath),
     /// An empty file system in memory that ends with the session.
     Memory,
+    /// A folder of the machine under a layer of the session's own: what is there is read, and every change stays in
+    /// the layer. Not seen at all where the kernel cannot do that.
+    Layered {
+        /// The machine's folder, resolved. It is never changed; what is mounted below it is not seen.
+        lower: AbsPath,
+        /// An empty folder of the session that takes the changes.
+        upper: AbsPath,
+        /// An empty folder beside it, for the kernel.
+        work: AbsPath,
+    },
 }
 
 /// One mount of the view.

@@ -5,7 +5,9 @@
 //! wants to see one); masks come after what they cover; the root becomes read-only last.
 
 use super::device::devices;
-use super::tree::{NOEXEC, PLAIN, READ_ONLY, Root, Stand, again, copy, followed, fresh, put, real, stand_of};
+use super::tree::{
+    NOEXEC, PLAIN, READ_ONLY, Root, Stand, again, copy, followed, fresh, layered, put, real, stand_of,
+};
 use crate::failure::{Failure, Step};
 use crate::plan::{Bind, Plan, Source};
 use crate::{raw, sys};
@@ -14,6 +16,7 @@ use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount};
 use rustix::process::{chdir, fchdir, pivot_root};
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -59,17 +62,19 @@ const PROC_HIDDEN: [&str; 14] = [
 ];
 
 /// Replaces the file system of this process, which must be alone in new user, mount and PID namespaces and
-/// have full capabilities there. [`leave_old_root`] must follow.
-pub(crate) fn build(plan: &Plan, files: &[SessionFile]) -> Result<(), Failure> {
+/// have full capabilities there. [`leave_old_root`] must follow. Answers what could not be laid over a folder of the
+/// machine, and so is not seen, each with what the system said.
+pub(crate) fn build(plan: &Plan, files: &[SessionFile]) -> Result<Vec<(AbsPath, Errno)>, Failure> {
     // Copies of these mounts are as they are: what is mounted on the machine later does not come in.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .step(|| "separate the mounts from the machine's".to_owned())?;
+    let (mut layers, unlayered) = layers(plan);
     let Stage { root, covers } = stage().step(|| "make a stage for the new root".to_owned())?;
     for link in &plan.links {
         root.link(&link.at, &link.to)?;
     }
     for bind in &plan.binds {
-        show(plan, &root, bind).step(|| format!("show {}", bind.target))?;
+        show(plan, &root, bind, &mut layers).step(|| format!("show {}", bind.target))?;
     }
     session_folder(&root, files)?;
     devices(&root)?;
@@ -77,7 +82,24 @@ pub(crate) fn build(plan: &Plan, files: &[SessionFile]) -> Result<(), Failure> {
     masks(plan, &covers, &root)?;
     raw::set_mount(root.folder.as_fd(), false, READ_ONLY.bits().into())
         .step(|| "make the root read-only".to_owned())?;
-    enter(&root).step(|| "enter the new root".to_owned())
+    enter(&root).step(|| "enter the new root".to_owned())?;
+    Ok(unlayered)
+}
+
+/// Folders under a layer, by where they are to be seen.
+type Layers<'a> = BTreeMap<&'a AbsPath, OwnedFd>;
+
+/// Makes what lies under a layer while the machine's `/proc` is there; and what cannot be made.
+fn layers(plan: &Plan) -> (Layers<'_>, Vec<(AbsPath, Errno)>) {
+    let (mut made, mut not) = (BTreeMap::new(), Vec::new());
+    for bind in &plan.binds {
+        let Source::Layered { lower, upper, work } = &bind.source else { continue };
+        match layered(lower, upper, work) {
+            Ok(tree) => drop(made.insert(&bind.target, tree)),
+            Err(error) => not.push((bind.target.clone(), error)),
+        }
+    }
+    (made, not)
 }
 
 /// What the view is made on.
@@ -118,7 +140,7 @@ fn open(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
 }
 
 /// Mounts one tree. Where a mount point is missing it is made, but never on the machine itself.
-fn show(plan: &Plan, root: &Root, bind: &Bind) -> Result<(), Errno> {
+fn show<'a>(plan: &Plan, root: &Root, bind: &'a Bind, layers: &mut Layers<'a>) -> Result<(), Errno> {
     let mut attributes = PLAIN;
     attributes.set(NOEXEC, bind.noexec);
     attributes.set(READ_ONLY, bind.read_only);
@@ -132,6 +154,11 @@ fn show(plan: &Plan, root: &Root, bind: &Bind) -> Result<(), Errno> {
             (again(&file, attributes)?, stand_of(&file)?)
         }
         Source::Memory => (fresh("tmpfs", &[("mode", "1777")], attributes)?, Stand::Folder),
+        Source::Layered { .. } => {
+            let Some(tree) = layers.remove(&&bind.target) else { return Ok(()) };
+            raw::set_mount(tree.as_fd(), false, attributes.bits().into())?;
+            (tree, Stand::Folder)
+        }
     };
     let around = bind.target.parent().and_then(|parent| plan.shown_by(&parent));
     let make = around.is_none_or(|around| around.private);

@@ -6,3 +6,4 @@ mod tree;
 
 pub(crate) use build::{SESSION, build, leave_old_root};
 pub use build::{SessionFile, What};
+pub(crate) use tree::layered;

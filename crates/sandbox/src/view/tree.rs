@@ -9,9 +9,9 @@ use rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
-    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
 };
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 pub(super) const PLAIN: MountAttrFlags =
@@ -31,6 +31,21 @@ pub(super) fn fresh(
     }
     fsconfig_create(context.as_fd())?;
     fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// Lays the folder `upper` over the folder `lower`, mounted nowhere yet. All three are named by descriptor, through the
+/// machine's `/proc`. Nothing of it outlives the session, so nothing is forced to the disk.
+pub(crate) fn layered(lower: &AbsPath, upper: &AbsPath, work: &AbsPath) -> Result<OwnedFd, Errno> {
+    let folders = [("lowerdir", real(lower)?), ("upperdir", real(upper)?), ("workdir", real(work)?)];
+    let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, folder) in &folders {
+        fsconfig_set_string(context.as_fd(), *key, format!("/proc/self/fd/{}", folder.as_raw_fd()))?;
+    }
+    for flag in ["userxattr", "volatile"] {
+        fsconfig_set_flag(context.as_fd(), flag)?;
+    }
+    fsconfig_create(context.as_fd())?;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, PLAIN)
 }
 
 /// Opens something of the machine by its real name: a link on the way is an error.
