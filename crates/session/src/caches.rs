@@ -190,13 +190,17 @@ impl Found {
                 continue;
             }
             let make = |name: &str| {
-                let layer = folder.join(&cache.id).join(name);
+                let layer = folder.join(name);
                 fs::DirBuilder::new().recursive(true).mode(0o700).create(&layer)?;
                 AbsPath::try_from(layer.as_path()).map_err(io::Error::other)
             };
             let real = cache.real.clone();
             let source = match cache.layered {
-                true => Source::Layered { lower: real, upper: make("upper")?, work: make("work")? },
+                true => Source::Layered {
+                    lower: real,
+                    upper: make(&cache.id)?,
+                    work: make(&format!("{}.work", cache.id))?,
+                },
                 false => Source::Host(real),
             };
             seen.push(Extra { target: cache.inside.clone(), source });
