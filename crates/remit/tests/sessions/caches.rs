@@ -21,8 +21,11 @@ fn caches(env: &TestEnv) -> Result<()> {
     Ok(())
 }
 
-/// Every path below a folder, with its mode, number, times and content.
-fn tree(folder: &Path) -> Result<BTreeMap<PathBuf, (u32, u64, i64, i64, Vec<u8>)>> {
+/// Paths, each with its mode, number, times and content.
+type Tree = BTreeMap<PathBuf, (u32, u64, i64, i64, Vec<u8>)>;
+
+/// Every path below a folder.
+fn tree(folder: &Path) -> Result<Tree> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -36,7 +39,7 @@ fn tree(folder: &Path) -> Result<BTreeMap<PathBuf, (u32, u64, i64, i64, Vec<u8>)
     Ok(found)
 }
 
-fn real(env: &TestEnv) -> Result<BTreeMap<PathBuf, (u32, u64, i64, i64, Vec<u8>)>> {
+fn real(env: &TestEnv) -> Result<Tree> {
     let mut all = tree(&env.root().join("home"))?;
     all.extend(tree(&env.root().join("cache"))?);
     Ok(all)
