@@ -210,14 +210,7 @@ impl Parts<'_> {
         };
         let running = match launch_noting(spec, launched) {
             Ok(running) => {
-                let unmade = running.unmade().iter();
-                notes.extend(
-                    unmade.map(|(path, error)| format!("{path} cannot be made, and is not seen: {error}")),
-                );
-                let unlayered = running.measured().unlayered.iter();
-                notes.extend(unlayered.map(|(path, error)| {
-                    format!("{path} is not the person's: no layer can be put over that cache ({error})")
-                }));
+                notes.extend(unseen(&running));
                 Arc::new(running)
             }
             Err(error) => {
@@ -424,6 +417,16 @@ pub fn unholdable(policy: &Policy, state: &StateDir) -> Vec<Diagnostic> {
     remembering(&state.listings(), |disk| policy.agents().flat_map(|agent| of_agent(disk, agent)).collect())
 }
 
+/// What was planned and could not be shown, in words.
+fn unseen(running: &Running) -> impl Iterator<Item = String> {
+    let unmade = running.unmade().iter();
+    let unmade = unmade.map(|(path, error)| format!("{path} cannot be made, and is not seen: {error}"));
+    let unlayered = running.measured().unlayered.iter().map(|(path, error)| {
+        format!("{path} is empty at the start: no layer can be put over the person's cache ({error})")
+    });
+    unmade.chain(unlayered)
+}
+
 fn refused(error: LaunchError) -> RunError {
     match error {
         LaunchError::Refused(rules) => RunError::Refused(rules.iter().map(ToString::to_string).collect()),
@@ -442,13 +445,17 @@ fn name_in_session(path: &str) -> String {
 }
 
 fn measured(measured: &Measured) -> serde_json::Value {
-    json!({
+    let mut said = json!({
         "landlock_abi": measured.landlock_abi,
         "floor_complete": measured.floor_complete,
         "user_map": format!("{:?}", measured.user_map).to_lowercase(),
         "self_test": measured.checks.iter().map(|c| c.what.clone()).collect::<Vec<_>>(),
         "network": "not held",
-    })
+    });
+    if !measured.unlayered.is_empty() {
+        said["unlayered"] = json!(measured.unlayered);
+    }
+    said
 }
 
 impl Session {

@@ -194,7 +194,7 @@ fn doctor_tells_programs_the_same_keys_everywhere() -> Result<()> {
     }
     let names: Vec<&str> =
         checks.iter().filter_map(|c| c["check"].as_str()).filter(|n| *n != "user").collect();
-    assert_eq!(names, ["kernel", "landlock", "namespaces", "gate", "network", "state", "claude"]);
+    assert_eq!(names, ["kernel", "landlock", "namespaces", "gate", "network", "state", "caches", "claude"]);
     Ok(())
 }
 
