@@ -1,6 +1,7 @@
 //! What the gate asks of whoever judges: one ruling for one operation, in the words of the policy.
 
 use remit_core::{AbsPath, Verb};
+use std::os::fd::BorrowedFd;
 
 /// A change of the file tree that a process of the session has asked for and that could be done, or that nothing but
 /// the view stands against.
@@ -73,6 +74,12 @@ pub enum Ruling {
 pub trait Authority: Send + Sync {
     /// Called once in the gate's process, before serving; may start threads.
     fn start(&self) {}
+
+    /// The file that the gates of all sessions on the same tree lock, open for reading and writing, and of no other
+    /// use; none if no other session can move what this one works on.
+    fn tree(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 
     /// Decides and records. Called before the change is done, and after the errors that the kernel would have
     /// answered anyway.

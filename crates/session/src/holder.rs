@@ -37,7 +37,9 @@ use remit_store::{Keys, LedgerError, StateDir, StateError};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,6 +76,9 @@ pub enum RunError {
     /// What is ignored cannot be looked at, or not be kept.
     #[error("the ignored files of the work tree cannot be told")]
     Ignored(#[source] io::Error),
+    /// What sessions lock while names move.
+    #[error("the lock that the workspace's sessions share cannot be opened")]
+    Tree(#[source] io::Error),
     /// No randomness for a session's id.
     #[error("no fresh session id can be made")]
     Fresh(#[source] io::Error),
@@ -188,8 +193,8 @@ impl Parts<'_> {
             notes.push(DISPUTED.to_owned());
         }
         let (rules, marks) = ignored.into_parts();
-        let warden =
-            Warden::new(Arc::clone(&policy), self.recorder(&policy)?, self.scratch(tree, &rules), marks);
+        let (recorder, scratch) = (self.recorder(&policy)?, self.scratch(tree, &rules));
+        let warden = Warden::new(Arc::clone(&policy), recorder, scratch, marks, self.tree_lock()?);
         let holder = self.recorder(&policy)?;
         let sight = Sight::of_session(&plan);
         let spec = self.spec(plan, Arc::new(warden), &socket)?;
@@ -298,6 +303,13 @@ impl Parts<'_> {
         let agent = self.chosen.agent.clone();
         let actor = Actor { agent, session: Some(self.id.clone()), assurance: Assurance::Kernel };
         Ok(Recorder::new(self.workspace.ledger(&self.state)?, actor, policy))
+    }
+
+    /// What the gates of the workspace's sessions lock. Each gate has it open by itself.
+    fn tree_lock(&self) -> Result<File, RunError> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        options.open(self.state.tree_lock()).map_err(RunError::Tree)
     }
 
     fn scratch(&self, tree: Option<WorkTree>, ignored: &str) -> Scratch {

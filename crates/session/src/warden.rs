@@ -13,6 +13,8 @@ use remit_ledger::{Door, Event, Record};
 use remit_policy::{Facts, Policy, decide};
 use remit_sandbox::authority::{Authority, Fixed, Operation, Ruling};
 use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -25,6 +27,7 @@ pub struct Warden {
     refusals: Arc<Refusals>,
     scratch: Scratch,
     marks: Marks,
+    tree: File,
     calls: Mutex<Calls>,
     /// Temporary siblings that this session made and has not yet renamed or deleted.
     provisional: Mutex<HashSet<AbsPath>>,
@@ -55,8 +58,8 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Warden {
-    /// For a session.
-    pub fn new(policy: Arc<Policy>, recorder: Recorder, scratch: Scratch, marks: Marks) -> Self {
+    /// For a session; `tree` is the file that the gates of all sessions of the workspace lock.
+    pub fn new(policy: Arc<Policy>, recorder: Recorder, scratch: Scratch, marks: Marks, tree: File) -> Self {
         let recorder = Arc::new(recorder);
         Self {
             policy,
@@ -64,6 +67,7 @@ impl Warden {
             recorder,
             scratch,
             marks,
+            tree,
             calls: Mutex::default(),
             provisional: Mutex::default(),
             tried: AtomicBool::new(false),
@@ -247,6 +251,10 @@ impl Authority for Warden {
         // the counts of a flood.
         drop(self.recorder.start());
         drop(self.refusals.start());
+    }
+
+    fn tree(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.tree.as_fd())
     }
 
     fn judge(&self, operation: &Operation<'_>) -> Ruling {

@@ -198,6 +198,11 @@ impl StateDir {
         self.root.join("ignored")
     }
 
+    /// What the gates of all sessions lock while they judge and change the tree.
+    pub fn tree_lock(&self) -> PathBuf {
+        self.root.join("tree.lock")
+    }
+
     /// The ledger's last checkpoint, kept apart from the ledger.
     pub fn anchor(&self) -> PathBuf {
         self.root.join("anchor.json")

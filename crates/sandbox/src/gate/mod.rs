@@ -23,6 +23,7 @@ mod proc_walk;
 mod processes;
 mod resolve;
 mod serve;
+mod stillness;
 mod table;
 mod waiting;
 mod watch;

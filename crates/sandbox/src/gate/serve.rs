@@ -5,6 +5,7 @@ use super::mounts::Mounts;
 use super::open::How;
 use super::place::{AT_ITSELF, Object};
 use super::plan::{Deed, Plan, Planned, Reply, plan};
+use super::stillness::Stillness;
 use super::table::{self, Call, Family};
 use super::waiting::{self, Patient};
 use crate::sys::{self, Notice};
@@ -35,7 +36,8 @@ pub struct Gate {
     mounts: Mounts,
     authority: Arc<dyn Authority>,
     /// Held from the first look at a path until the change is done, for writing by the calls that move names, else
-    /// for reading: so the names that were judged are those that are changed.
+    /// for reading: so the names that were judged are those that are changed. Other sessions' gates are held off by
+    /// each thread's [`Stillness`], which is taken first: nobody who has this one waits for that.
     tree: RwLock<()>,
     owner_mask: AtomicBool,
     waiting: AtomicUsize,
@@ -98,17 +100,19 @@ impl Gate {
     fn serve_one(self: Arc<Self>) {
         let _guard = Indispensable;
         // Without a mask of its own a thread would make files with another caller's.
-        if sys::own_umask().is_ok() {
-            while self.serve_next() {}
+        if sys::own_umask().is_ok()
+            && let Ok(stillness) = Stillness::of(&self)
+        {
+            while self.serve_next(&stillness) {}
         }
         self.leave(1);
     }
 
     /// Serves one call; `false` if there will be no more.
-    fn serve_next(self: &Arc<Self>) -> bool {
+    fn serve_next(self: &Arc<Self>, stillness: &Stillness) -> bool {
         match sys::receive(self.listener()) {
             Ok(notice) => {
-                let reply = self.handle(notice);
+                let reply = self.handle(notice, stillness);
                 self.answer(notice.id, reply);
                 true
             }
@@ -128,7 +132,7 @@ impl Gate {
         }
     }
 
-    fn handle(self: &Arc<Self>, notice: Notice) -> Reply {
+    fn handle(self: &Arc<Self>, notice: Notice, stillness: &Stillness) -> Reply {
         let Some(call) = table::find(notice.number) else { return Reply::Error(Errno::NOSYS) };
         let caller = match Caller::meet(self, notice) {
             Ok(caller) => caller,
@@ -140,6 +144,10 @@ impl Gate {
         // starts threads under the lock only, so none of them takes a number that has just been looked at.
         let alone = matches!(call.family(), Some(Family::Rename | Family::Bind | Family::Process));
         for _ in 0..MOST_TRIES {
+            let _others = match stillness.hold(alone) {
+                Ok(still) => still,
+                Err(error) => return Reply::Error(error),
+            };
             let attempt = if alone {
                 let _moving = self.tree.write().unwrap_or_else(PoisonError::into_inner);
                 self.attempt(&caller, call)
