@@ -3,7 +3,7 @@
 
 use crate::calls::{Control, MOST_PATHS, OpenCall};
 use crate::facts::Sight;
-use crate::recorder::{Recorder, in_call, now, short_name, short_path, shortened};
+use crate::recorder::{Recorder, bounded, now, short_name, shortened};
 use crate::words;
 use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
 use remit_core::{AbsPath, Action, AgentName, CallId, Decision, Effect, Object, Verb};
@@ -59,7 +59,7 @@ impl Desk {
             Request::Done { id, ok, .. } => self.done(id, *ok),
             Request::Refused { .. } => {
                 let record = self.recorder.record(Event::Call, Door::Hook);
-                self.write(&unjudged(record, request), true).map(|()| Answer::Noted { context: None })
+                self.write(unjudged(record, request), true).map(|()| Answer::Noted { context: None })
             }
             Request::Moment { host, conversation, moment, subagent, .. } => {
                 self.moment(host, conversation.as_deref(), *moment, subagent.as_deref())
@@ -84,16 +84,12 @@ impl Desk {
         let verdict = match self.worst(call) {
             Some((effort, action, decision)) => {
                 let mut record = Record::access(now(), Door::Hook, &action, &decision)
-                    .spelled(short_path(&effort.asked).as_bytes(), None);
+                    .spelled(effort.asked.as_bytes(), None);
                 if conversation == Some(CANARY_CONVERSATION) && !self.tested.swap(true, Ordering::Relaxed) {
                     record =
                         self.recorder.record(Event::Hooks, Door::Hook).with("hooks", "refused a test call");
                 }
-                record.host = Some(short_name(host));
-                record.conversation = conversation.map(short_name);
-                record = in_call(record, open_call(call, pid).as_ref());
-                record.tool = Some(short_name(&call.tool));
-                self.write(&record, true)?;
+                self.write(said(record, host, conversation, call), true)?;
                 let deciding = decision.deciding();
                 Verdict {
                     effect: decision.effect,
@@ -159,18 +155,12 @@ impl Desk {
     ) -> Result<(), String> {
         let mut record = self.recorder.record(Event::Call, Door::Hook);
         record.effect = Some(Effect::Allow);
-        record.host = Some(short_name(host));
-        record.conversation = conversation.map(short_name);
-        record.tool = Some(short_name(&call.tool));
-        record.call = call.id.clone();
-        record.command = call.command.as_deref().map(shortened);
-        record.subagent = call.subagent.as_deref().map(short_name);
         if let Some(first) = call.efforts.first() {
             record.verb = Some(first.verb);
             record.path = Some(first.path.to_string());
-            record.asked = Some(short_path(&first.asked));
+            record.asked = Some(first.asked.clone());
         }
-        self.write(&record, false)?;
+        self.write(said(record, host, conversation, call), false)?;
         match (&self.tell, open_call(call, pid)) {
             (Some(tell), Some(open)) => tell(&Control::Open(open)),
             _ => Ok(()),
@@ -183,7 +173,7 @@ impl Desk {
         }
         let mut record = self.recorder.record(Event::CallEnd, Door::Hook).with("ok", ok);
         record.call = Some(id.clone());
-        self.write(&record, true)?;
+        self.write(record, true)?;
         Ok(Answer::Noted { context: None })
     }
 
@@ -196,16 +186,17 @@ impl Desk {
     ) -> Result<Answer, String> {
         let name = serde_json::to_value(moment).map_err(|e| e.to_string())?;
         let mut record = self.recorder.record(Event::Moment, Door::Hook).with("moment", name);
-        record.host = Some(short_name(host));
-        record.conversation = conversation.map(short_name);
-        record.subagent = subagent.map(short_name);
+        record.host = Some(host.to_owned());
+        record.conversation = conversation.map(str::to_owned);
+        record.subagent = subagent.map(str::to_owned);
         let ends = matches!(moment, Moment::Stop | Moment::SubagentStop | Moment::SessionEnd);
-        self.write(&record, ends)?;
+        self.write(record, ends)?;
         Ok(Answer::Noted { context: None })
     }
 
-    fn write(&self, record: &Record, urgent: bool) -> Result<(), String> {
-        let appended = self.recorder.append(record, urgent);
+    /// Whatever is recorded here was said by somebody else, so it is cut here.
+    fn write(&self, record: Record, urgent: bool) -> Result<(), String> {
+        let appended = self.recorder.append(&bounded(record), urgent);
         appended.map(drop).map_err(|e| format!("the ledger cannot be written, so nothing may be done: {e}"))
     }
 }
@@ -216,7 +207,18 @@ impl std::fmt::Debug for Desk {
     }
 }
 
-/// A record of a call that the hook refused by itself.
+/// Says who makes which call.
+fn said(mut record: Record, host: &str, conversation: Option<&str>, call: &ToolCall) -> Record {
+    record.host = Some(host.to_owned());
+    record.conversation = conversation.map(str::to_owned);
+    record.tool = Some(call.tool.clone());
+    record.call.clone_from(&call.id);
+    record.command.clone_from(&call.command);
+    record.subagent.clone_from(&call.subagent);
+    record
+}
+
+/// A record of a call that the hook refused by itself, with all that it says of it, however long.
 pub fn unjudged(mut record: Record, request: &Request) -> Record {
     if let Request::Refused { host, conversation, tool, id, why, .. } = request {
         record.effect = Some(Effect::Deny);
@@ -240,4 +242,39 @@ fn open_call(call: &ToolCall, host: Option<u32>) -> Option<OpenCall> {
         subagent: call.subagent.as_deref().map(short_name),
         host,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_writes_to_the_socket_itself_cannot_fill_the_ledger() {
+        let long = |letter: &str| letter.repeat(5 << 20);
+        let mut request = Request::Refused {
+            version: wire::VERSION,
+            host: long("h"),
+            conversation: Some(long("c")),
+            tool: Some(long("t")),
+            id: CallId::new("one").ok(),
+            why: long("ü"),
+        };
+        let record = bounded(unjudged(Record::new(now(), Event::Call), &request));
+        assert!(serde_json::to_vec(&record).unwrap().len() < 8 << 10);
+        assert!(record.why.unwrap().contains("üü… [10485760 bytes, sha256:"));
+        if let Request::Refused { why, .. } = &mut request {
+            *why = "ü".repeat(1000);
+        }
+        assert_eq!(bounded(unjudged(Record::new(now(), Event::Call), &request)).why.unwrap().len(), 2000);
+        let call = ToolCall {
+            id: None,
+            tool: long("t"),
+            command: Some(long("c")),
+            efforts: Vec::new(),
+            subagent: Some(long("s")),
+        };
+        let record = said(Record::new(now(), Event::Call), &long("h"), Some(&long("c")), &call);
+        let record = bounded(record.spelled(long("\n").as_bytes(), None));
+        assert!(serde_json::to_vec(&record).unwrap().len() < 32 << 10);
+    }
 }

@@ -4,7 +4,7 @@
 use crate::desk::{Desk, unjudged};
 use crate::environment::Environment;
 use crate::facts::Sight;
-use crate::recorder::{Recorder, now};
+use crate::recorder::{Recorder, bounded, now};
 use crate::workspace::{OpenError, Workspace};
 use remit_core::wire::{Answer, Request};
 use remit_core::{AbsPath, Actor, AgentName, Assurance, SessionId};
@@ -86,7 +86,7 @@ fn note(
         return Err(OutsideError::NoPolicy(root.clone()));
     }
     let ledger = workspace.ledger(&workspace.state()?)?;
-    let mut record = unjudged(Record::new(now(), Event::Call).at(Door::Hook), request);
+    let mut record = bounded(unjudged(Record::new(now(), Event::Call).at(Door::Hook), request));
     let variable = environment.get("REMIT_AGENT").map(|name| name.to_string_lossy());
     record.agent = agent.or(variable.as_deref()).and_then(|name| AgentName::new(name).ok());
     record.session = session;

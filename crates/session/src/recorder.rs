@@ -32,6 +32,8 @@ const LONGEST_COMMAND: usize = 16 << 10;
 const LONGEST_NAME: usize = 256;
 /// The same for a path as it was asked for.
 const LONGEST_PATH: usize = 4096;
+/// The same for what somebody gives as a reason: a thousand characters.
+const LONGEST_WHY: usize = 4000;
 
 /// Appends records for one actor.
 #[derive(Debug)]
@@ -158,14 +160,25 @@ pub fn shortened(command: &str) -> String {
     cut(command, LONGEST_COMMAND)
 }
 
+/// A record with whatever a hook may have said in its own words cut: hosts and agents are not to fill the ledger.
+/// What is not text has bounds of its own.
+pub fn bounded(mut record: Record) -> Record {
+    let names = [&mut record.host, &mut record.conversation, &mut record.tool, &mut record.subagent];
+    let names = names.map(|name| (name, LONGEST_NAME));
+    let others = [
+        (&mut record.command, LONGEST_COMMAND),
+        (&mut record.asked, LONGEST_PATH),
+        (&mut record.why, LONGEST_WHY),
+    ];
+    for (field, longest) in names.into_iter().chain(others) {
+        *field = field.take().map(|text| cut(&text, longest));
+    }
+    record
+}
+
 /// What a host calls a tool, itself, a conversation or a subagent, as it is recorded.
 pub fn short_name(name: &str) -> String {
     cut(name, LONGEST_NAME)
-}
-
-/// A path as it was asked for, as it is recorded.
-pub fn short_path(asked: &str) -> String {
-    cut(asked, LONGEST_PATH)
 }
 
 fn cut(text: &str, longest: usize) -> String {
