@@ -122,7 +122,7 @@ impl<'a> Efforts<'a> {
         if text.len() > LONGEST || text.contains(char::is_control) {
             return false;
         }
-        if text.starts_with("file://") {
+        if file_url(text).is_some_and(|rest| rest.starts_with(['/', '\\'])) {
             return true;
         }
         let stands = |path: &[u8]| match self.resolver.resolve(path, true) {
@@ -165,10 +165,14 @@ impl<'a> Efforts<'a> {
                 at.path.extend(name);
             }
         }
-        let follow = matches!(doing, Doing::Put | Doing::Change);
+        let follow = matches!(doing, Doing::Put | Doing::Change | Doing::Read);
         let there = self.kernel(&at.asked, &at.path, follow)?;
         let asked = escape(&at.asked);
         match (doing, from) {
+            // What is not there is not read. A session shows only what may be read, and more than the policy speaks
+            // of: devices, processes, its own temporary files.
+            (Doing::Read, _) if there.kind == Kind::Absent || self.resolver.held() => Ok(()),
+            (Doing::Read, _) => self.add(Verb::Read, asked, there.path, None),
             // A folder that is there already: nothing is made.
             (Doing::Make, _) if there.kind == Kind::Folder => Ok(()),
             (Doing::Make, _) => self.add(Verb::Create, asked, there.path, None),
@@ -190,10 +194,11 @@ impl<'a> Efforts<'a> {
         }
     }
 
-    /// Whether what was collected so far does something at, above or below a path.
+    /// Whether what was collected so far changes something at, above or below a path.
     fn touched(&self, path: &AbsPath) -> bool {
         let near = |other: &AbsPath| other.strip(path).is_some() || path.strip(other).is_some();
-        self.found.iter().any(|e| near(&e.path) || e.to.as_ref().is_some_and(near))
+        let changes = self.found.iter().filter(|e| e.verb != Verb::Read);
+        changes.into_iter().any(|e| near(&e.path) || e.to.as_ref().is_some_and(near))
     }
 
     fn resolve(&self, asked: &str, follow: bool) -> Result<Resolved, Problem> {
@@ -261,12 +266,29 @@ fn names_paths(key: &str) -> bool {
 
 /// The path that a text names; none if it names something on the network or nothing.
 fn local(text: &str) -> Option<String> {
-    if let Some(rest) = text.strip_prefix("file://") {
-        let path = rest.strip_prefix("localhost").unwrap_or(rest);
-        return Some(percent(path));
+    if let Some(rest) = file_url(text) {
+        return Some(url_path(rest));
     }
     let away = ["http://", "https://", "data:", "urn:", "mailto:", "git@", "ssh://"];
     (!text.is_empty() && !away.iter().any(|scheme| text.starts_with(scheme))).then(|| text.to_owned())
+}
+
+/// What follows the scheme of a `file:` URL. Programs that take URLs take blanks around them, too.
+fn file_url(text: &str) -> Option<&str> {
+    let (scheme, rest) = text.trim().split_once(':')?;
+    scheme.eq_ignore_ascii_case("file").then_some(rest)
+}
+
+/// The path in a `file:` URL, as browsers and what is built on their rules read it: any number of slashes of either
+/// kind before it, no query and no fragment. A host is left out, whatever it is: who takes such a URL on this machine
+/// takes it for this machine's.
+fn url_path(rest: &str) -> String {
+    let path = rest.split(['?', '#']).next().unwrap_or_default().replace('\\', "/");
+    let path = match path.strip_prefix("//") {
+        Some(after) => after.find('/').and_then(|slash| after.get(slash..)).unwrap_or("/"),
+        None => &path,
+    };
+    format!("/{}", percent(path).trim_start_matches('/'))
 }
 
 /// Undoes `%2F`. What would not be UTF-8 stays as it is.

@@ -19,8 +19,17 @@ pub const MOST: usize = 4096;
 const LOOKS: usize = 256;
 
 /// Files that are no files, or lead only back to the command's own streams.
-const STREAMS: [&[u8]; 7] =
-    [b"/dev/null", b"/dev/zero", b"/dev/full", b"/dev/tty", b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"];
+const STREAMS: [&[u8]; 9] = [
+    b"/dev/null",
+    b"/dev/zero",
+    b"/dev/full",
+    b"/dev/random",
+    b"/dev/urandom",
+    b"/dev/tty",
+    b"/dev/stdin",
+    b"/dev/stdout",
+    b"/dev/stderr",
+];
 
 /// Why a text was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -367,8 +376,9 @@ impl<'a, 's> Parser<'a, 's> {
         } else if self.eat(b"<>") {
             self.target(false);
         } else if self.eat(b"<") {
-            self.blanks();
-            self.word();
+            if let Some(word) = self.operand() {
+                self.opens(&word, Doing::Read);
+            }
         } else if self.eat(b">&") {
             self.target(true);
         } else {
@@ -382,18 +392,24 @@ impl<'a, 's> Parser<'a, 's> {
 
     /// The word after a redirection that writes. After `>&` a number or `-` names a descriptor.
     fn target(&mut self, or_descriptor: bool) {
-        self.blanks();
-        if self.peek().is_none_or(is_meta) {
-            return;
-        }
-        let word = self.word();
+        let Some(word) = self.operand() else { return };
         let digits = word.bytes.strip_suffix(b"-").unwrap_or(&word.bytes);
-        if or_descriptor && digits.iter().all(u8::is_ascii_digit) {
-            return;
+        if !(or_descriptor && digits.iter().all(u8::is_ascii_digit)) {
+            self.opens(&word, Doing::Put);
         }
+    }
+
+    /// The word after a redirection.
+    fn operand(&mut self) -> Option<Word> {
+        self.blanks();
+        if self.peek().is_none_or(is_meta) { None } else { Some(self.word()) }
+    }
+
+    /// The shell itself opens a file.
+    fn opens(&mut self, word: &Word, doing: Doing) {
         for place in self.standing() {
-            if let Some(at) = self.spot(&word, place.as_deref()) {
-                self.add(Deed { doing: Doing::Put, at, landing: Landing::Exact, from: None });
+            if let Some(at) = self.spot(word, place.as_deref()) {
+                self.add(Deed { doing, at, landing: Landing::Exact, from: None });
             }
         }
     }
@@ -426,7 +442,7 @@ impl<'a, 's> Parser<'a, 's> {
             || [&b"/dev/fd/"[..], b"/proc/self/fd/", b"/dev/tcp/", b"/dev/udp/"]
                 .iter()
                 .any(|p| asked.starts_with(p));
-        if !(stream && deed.doing == Doing::Put) && self.shared.deeds.len() <= MOST {
+        if !(stream && matches!(deed.doing, Doing::Put | Doing::Read)) && self.shared.deeds.len() <= MOST {
             self.shared.deeds.push(deed);
         }
     }

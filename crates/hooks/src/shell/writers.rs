@@ -1,4 +1,4 @@
-//! Programs that change files, and where in their arguments the files stand.
+//! Programs that change or read files, and where in their arguments the files stand.
 
 use super::word::Word;
 
@@ -7,6 +7,8 @@ use super::word::Word;
 pub enum Doing {
     /// Opened for writing, made if it is not there; a link is followed.
     Put,
+    /// Opened for reading; a link is followed.
+    Read,
     /// A new folder.
     Make,
     /// A symbolic link: a second name, whatever it leads to.
@@ -122,6 +124,56 @@ const TRUNCATE: Options = Options {
     hanging: b"",
     long: &[("size", b's', true), ("reference", b'r', true), ("no-create", b'c', false)],
 };
+const LINES: Options = Options {
+    valued: b"ncs",
+    hanging: b"",
+    long: &[
+        ("lines", b'n', true),
+        ("bytes", b'c', true),
+        ("sleep-interval", b's', true),
+        ("pid", b'p', true),
+    ],
+};
+const LESS: Options = Options { valued: b"pPjtTkoOxyz", hanging: b"", long: &[("pattern", b'p', true)] };
+const GREP: Options = Options {
+    valued: b"efmABCdD",
+    hanging: b"",
+    long: &[
+        ("regexp", b'e', true),
+        ("file", b'f', true),
+        ("max-count", b'm', true),
+        ("after-context", b'A', true),
+        ("before-context", b'B', true),
+        ("context", b'C', true),
+        ("include", 0, true),
+        ("exclude", 0, true),
+        ("exclude-dir", 0, true),
+        ("exclude-from", 0, true),
+    ],
+};
+const TAR: Options = Options {
+    valued: b"fCTXbgHIKLNV",
+    hanging: b"",
+    long: &[
+        ("file", b'f', true),
+        ("directory", b'C', true),
+        ("files-from", b'T', true),
+        ("exclude-from", b'X', true),
+        ("exclude", 0, true),
+        ("use-compress-program", b'I', true),
+        ("create", b'c', false),
+        ("append", b'r', false),
+        ("update", b'u', false),
+        ("extract", b'x', false),
+        ("get", b'x', false),
+        ("list", b't', false),
+    ],
+};
+const RSYNC: Options = Options {
+    valued: b"efBMT",
+    hanging: b"",
+    long: &[("rsh", b'e', true), ("filter", b'f', true), ("exclude", 0, true), ("include", 0, true)],
+};
 const MKDIR: Options = Options { valued: b"m", hanging: b"", long: &[("mode", b'm', true)] };
 
 /// The programs that [`of_program`] knows.
@@ -169,19 +221,30 @@ pub(super) fn of_program(name: &[u8], args: &[Word], find: Find<'_>) -> Vec<Deed
                 onto(&args, Doing::Put, find)
             }
         }
-        b"dd" => args
-            .iter()
-            .filter_map(|w| {
-                let of = w.bytes.strip_prefix(b"of=")?;
-                find(&Word { bytes: of.to_vec(), ..w.clone() })
-            })
-            .map(|at| Deed::at(Doing::Put, at))
-            .collect(),
+        b"dd" => dd(args, find),
+        b"cat" => all(&NONE, Doing::Read),
+        b"head" | b"tail" => all(&LINES, Doing::Read),
+        b"less" | b"more" => all(&LESS, Doing::Read),
+        b"grep" | b"egrep" | b"fgrep" => {
+            let args = Args::read(args, &GREP);
+            let pattern = usize::from(!args.has(b'e') && !args.has(b'f'));
+            let files = args.operands.iter().skip(pattern).copied();
+            each(&args.value(b'f').into_iter().chain(files).collect::<Vec<_>>(), Doing::Read, find)
+        }
+        b"tar" => tar(args, find),
+        b"rsync" => {
+            let args = Args::read(args, &RSYNC);
+            let sources = args.operands.split_last().map_or(&[][..], |(_, sources)| sources);
+            // What has a colon before the first slash lies on another machine.
+            let here =
+                |word: &&Word| !word.bytes.split(|b| *b == b'/').next().unwrap_or_default().contains(&b':');
+            each(&sources.iter().copied().filter(here).collect::<Vec<_>>(), Doing::Read, find)
+        }
         b"sed" => {
             let args = Args::read(args, &SED);
             let script = usize::from(!args.has(b'e') && !args.has(b'f'));
             let files = args.operands.get(script..).unwrap_or_default();
-            if args.has(b'i') { each(files, Doing::Change, find) } else { Vec::new() }
+            each(files, if args.has(b'i') { Doing::Change } else { Doing::Read }, find)
         }
         b"chmod" | b"chown" | b"chgrp" => {
             let args = Args::read(args, &REFERENCE);
@@ -196,6 +259,47 @@ pub(super) fn of_program(name: &[u8], args: &[Word], find: Find<'_>) -> Vec<Deed
 
 fn each(operands: &[&Word], doing: Doing, find: Find<'_>) -> Vec<Deed> {
     operands.iter().filter_map(|w| find(w)).map(|at| Deed::at(doing, at)).collect()
+}
+
+/// `dd if=FILE of=FILE`.
+fn dd(args: &[Word], find: Find<'_>) -> Vec<Deed> {
+    let named = |word: &Word| {
+        let (name, doing) = match word.bytes.get(..3)? {
+            b"if=" => (word.bytes.get(3..)?, Doing::Read),
+            b"of=" => (word.bytes.get(3..)?, Doing::Put),
+            _ => return None,
+        };
+        Some(Deed::at(doing, find(&Word { bytes: name.to_vec(), ..word.clone() })?))
+    };
+    args.iter().filter_map(named).collect()
+}
+
+/// `tar`: what is put into an archive, and the archive. What comes out of one does not show.
+fn tar(args: &[Word], find: Find<'_>) -> Vec<Deed> {
+    // The first letters need no dash, and their values follow in their order.
+    let first = args.first().filter(|word| !word.bytes.starts_with(b"-"));
+    let bundle = first.map(|word| Word { bytes: [b"-", word.bytes.as_slice()].concat(), ..word.clone() });
+    let tail = args.get(1..).unwrap_or_default();
+    let spread: Vec<Word> = match &bundle {
+        Some(word) if word.bytes.iter().filter(|b| TAR.valued.contains(b)).eq([&b'f']) => {
+            let plain = word.bytes.iter().copied().filter(|b| *b != b'f').collect();
+            let plain = Word { bytes: plain, ..word.clone() };
+            let file = Word { bytes: b"-f".to_vec(), ..Word::default() };
+            [plain, file].into_iter().chain(tail.iter().cloned()).collect()
+        }
+        Some(word) => std::iter::once(word.clone()).chain(tail.iter().cloned()).collect(),
+        None => args.to_vec(),
+    };
+    let args = Args::read(&spread, &TAR);
+    // From another folder, each name means another file.
+    let files = if args.has(b'C') { &[][..] } else { args.operands.as_slice() };
+    let archive: Vec<&Word> = args.value(b'f').filter(|file| file.bytes != b"-").into_iter().collect();
+    if !b"cru".iter().any(|letter| args.has(*letter)) {
+        return each(&archive, Doing::Read, find);
+    }
+    let mut deeds = each(files, Doing::Read, find);
+    deeds.extend(each(&archive, Doing::Put, find));
+    deeds
 }
 
 /// `touch`, `truncate`: with `-c` nothing is made.
@@ -215,6 +319,9 @@ fn onto(args: &Args<'_>, doing: Doing, find: Find<'_>) -> Vec<Deed> {
     for source in sources {
         let from = find(source);
         let name = from.as_ref().and_then(|spot| base_name(&spot.path));
+        if let (Some(from), Doing::Put, false) = (&from, doing, args.has(b's')) {
+            deeds.push(Deed::at(Doing::Read, from.clone()));
+        }
         let landing = match (args.has(b'T'), many) {
             (true, _) => Landing::Exact,
             (false, true) => Landing::Inside(name),

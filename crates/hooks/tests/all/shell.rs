@@ -47,8 +47,12 @@ fn seen(text: &str) -> Vec<String> {
     seen_on(text, false)
 }
 
-/// One line a deed: what, where, and what is moved there.
+/// One line a deed that changes something: what, where, and what is moved there.
 fn seen_on(text: &str, held: bool) -> Vec<String> {
+    all_seen_on(text, held).into_iter().filter(|line| !line.starts_with("read ")).collect()
+}
+
+fn all_seen_on(text: &str, held: bool) -> Vec<String> {
     let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     read_on(text, held)
         .unwrap()
@@ -61,6 +65,7 @@ fn seen_on(text: &str, held: bool) -> Vec<String> {
                 Doing::Remove => "remove",
                 Doing::Move => "move",
                 Doing::Link => "link",
+                Doing::Read => "read",
             };
             let inside = match deed.landing {
                 Landing::Exact => String::new(),
@@ -101,6 +106,39 @@ fn redirections_that_write() {
         ("{ a; } > x; (b) >> y", &["put /w/x", "put /w/y"]),
         ("if a; then b; fi > x", &["put /w/x"]),
     ]);
+}
+
+#[test]
+fn what_is_read_shows_in_redirections_sources_and_common_readers() {
+    for (text, expected) in [
+        ("cat < x", "read /w/x"),
+        ("while a; do b; done <'x y' 3< z", "read /w/x y, read /w/z"),
+        ("a </dev/null; a <&3; a <<< x; a < $x; a < *", ""),
+        ("cat x - ../y", "read /w/x, read /w/-, read /w/../y"),
+        (
+            "head -n 5 x; tail -c3 y; head -5 z; tail --lines 2 v",
+            "read /w/x, read /w/y, read /w/z, read /w/v",
+        ),
+        ("less -p word x; more y", "read /w/x, read /w/y"),
+        (
+            "grep -rn word x y; grep -e a -e b z; fgrep -f list v",
+            "read /w/x, read /w/y, read /w/z, read /w/list, read /w/v",
+        ),
+        ("grep --include a -A 3 word x; grep word", "read /w/x"),
+        ("sed -n 1,5p x; sed -e s/a/b/ y; sed -i s/a/b/ z", "read /w/x, read /w/y, change /w/z"),
+        ("cp x y", "read /w/x, put /w/y maybe/x"),
+        ("cp -r x $y", "read /w/x"),
+        ("install -m 600 x y", "read /w/x, put /w/y maybe/x"),
+        ("cp -s x y", "put /w/y maybe/x"),
+        ("dd if=x of=y bs=1", "read /w/x, put /w/y"),
+        ("tar czf out x y", "read /w/x, read /w/y, put /w/out"),
+        ("tar -c -f out x; tar -cf - x", "read /w/x, put /w/out, read /w/x"),
+        ("tar xf x; tar --list --file=y; tar -C s -cf out x", "read /w/x, read /w/y, put /w/out"),
+        ("rsync -a x y/ host:z; rsync -e ssh host:x y", "read /w/x, read /w/y/"),
+        ("sudo cat x | sh -c 'cat y'", "read /w/x, read /w/y"),
+    ] {
+        assert_eq!(all_seen_on(text, false).join(", "), expected, "{text}");
+    }
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn what_has_too_long_a_name_cannot_be_and_is_no_effort() {
             "touch {name}; rm {name}; echo > {name}; mv {name} x; mv src/a.rs {name}; mkdir -p src/{name}/y"
         ),
         format!("mkdir -p {path}; echo > ROOT/{path}"),
-        format!("cp -t src/{name} src/a.rs; cp src/a.rs {name}/"),
+        format!("cp -t src/{name} $x; cp absent {name}/; cat {name} < {name}"),
     ] {
         assert_eq!(bash(&t, &command), [""; 0], "{command}");
     }
@@ -223,7 +223,7 @@ fn commands_become_efforts_by_the_kernels_names() {
     assert_eq!(bash(&t, "mv src/a.rs src/door"), ["rename /shop/src/a.rs -> /secrets/a.rs"]);
     assert_eq!(bash(&t, "mv src/a.rs b.rs"), ["rename /shop/src/a.rs -> /shop/b.rs"]);
     assert_eq!(bash(&t, "mv -T src/a.rs src/door"), ["rename /shop/src/a.rs -> /shop/src/door"]);
-    assert_eq!(bash(&t, "cp src/a.rs src/door"), ["create /secrets/a.rs"]);
+    assert_eq!(bash(&t, "cp src/a.rs src/door"), ["read /shop/src/a.rs", "create /secrets/a.rs"]);
     assert_eq!(bash(&t, "cp $x src/door; cp $x y"), ["create /shop/y"]);
     assert_eq!(bash(&t, "ln ROOT/secrets/key k"), ["rename /secrets/key -> /shop/k"]);
     assert_eq!(bash(&t, "ln -s ROOT/secrets/key k"), ["rename /shop/k"]);
@@ -247,7 +247,50 @@ fn removing_what_is_not_there_is_no_effort() {
         bash(&t, "mv src/a.rs n/x && rm -r n"),
         ["rename /shop/src/a.rs -> /shop/n/x", "delete /shop/n"]
     );
-    assert_eq!(bash(&t, "cp -r src new; rm new/a.rs"), ["create /shop/new", "delete /shop/new/a.rs"]);
+    assert_eq!(
+        bash(&t, "cp -r src new; rm new/a.rs"),
+        ["read /shop/src", "create /shop/new", "delete /shop/new/a.rs"]
+    );
+    // What is only read makes nothing.
+    assert_eq!(bash(&t, "cat src/a.rs; rm src/none"), ["read /shop/src/a.rs"]);
+}
+
+#[test]
+fn what_a_command_reads_is_judged_where_links_lead_if_it_is_there() {
+    let t = tree();
+    assert_eq!(bash(&t, "cat < src/door/key"), ["read /secrets/key"]);
+    assert_eq!(bash(&t, "cat alias absent"), ["read /secrets/key"]);
+    assert_eq!(bash(&t, "grep -r word src"), ["read /shop/src"]);
+    // A session shows only what may be read.
+    let files = Files { home: None, held: true };
+    let cwd = AbsPath::new(format!("{}/shop", t.root)).unwrap();
+    let mut efforts = Efforts::new(&files, &cwd, false);
+    efforts.command("grep -r word src; cat src/a.rs alias").unwrap();
+    assert_eq!(efforts.done().len(), 0);
+}
+
+#[test]
+fn a_file_url_names_a_path_however_it_is_spelled() {
+    let t = tree();
+    let root = &t.root;
+    for url in [
+        format!("file://{root}/secrets/key"),
+        format!("FILE://{root}/secrets/key"),
+        format!("file:{root}/secrets/key"),
+        format!("File:///{root}/secrets/key"),
+        format!("file://LOCALHOST{root}/secrets/key"),
+        format!("file://localhost{root}/secrets/key?x#y"),
+        format!("file://127.0.0.1{root}/secrets/%6bey"),
+        format!(" file:\\\\\\{root}\\secrets\\key "),
+    ] {
+        for name in ["path", "anything"] {
+            let found = call(&t, "mcp__any__thing", serde_json::json!({ name: url })).unwrap();
+            assert_eq!(found, ["write /secrets/key"], "{name} {url}");
+        }
+    }
+    let none =
+        serde_json::json!({"say": "File: see below", "other": "profile:/x", "url": "https://a/file:/x"});
+    assert_eq!(call(&t, "mcp__any__thing", none).unwrap(), [""; 0]);
 }
 
 #[test]
