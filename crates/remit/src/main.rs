@@ -105,7 +105,10 @@ fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Init(args) => commands::init::run(args, &around()?)?,
         Command::Check(args) => commands::check::run(args, &around()?)?,
         Command::Explain(args) => commands::explain::run(args, &around()?)?,
-        Command::Run(args) => return commands::run::run(args, &around()?),
+        Command::Run(args) => {
+            let around = around().map_err(|failure| failure.ends(Exit::NeverStarted))?;
+            return commands::run::run(args, &around);
+        }
         Command::Log(args) => commands::log::run(args, &around()?)?,
         Command::Verify(args) => commands::verify::run(args, &around()?)?,
         Command::Hooks(args) => commands::hooks::run(args, &around()?)?,

@@ -68,6 +68,13 @@ fn what_never_started_is_125() -> Result<()> {
             let outcome = remit(env, args)?;
             assert_eq!(outcome.code, 125, "{args:?}: {}", outcome.stderr);
         }
+        // Where this was asked is gone by the time that it starts.
+        let program = env.stage(std::path::Path::new(env!("CARGO_BIN_EXE_remit")))?;
+        let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" run -- /bin/true";
+        let gone = env.run(env.command("sh")?.args(["-c", script]).arg(program))?;
+        assert_eq!(gone.code, 125, "{}", gone.stderr);
+        let nowhere = remit(env, &["-C", "nowhere", "run", "--", "/bin/true"])?;
+        assert_eq!(nowhere.code, 125, "{}", nowhere.stderr);
         Ok(())
     })
 }
