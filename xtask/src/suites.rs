@@ -17,7 +17,7 @@ const KERNEL: [&str; 4] = ["remit-sandbox", "remit-session", "remit", "test-supp
 /// A suite: its name, whether `--quick` has it, and what it does.
 type Suite = (&'static str, bool, fn() -> Result<Outcome>);
 
-const SUITES: [Suite; 10] = [
+const SUITES: [Suite; 11] = [
     ("setup", true, setup),
     ("format", true, format),
     ("tidy", true, tidy),
@@ -28,6 +28,7 @@ const SUITES: [Suite; 10] = [
     ("kernel tests, uid 65534", false, unprivileged),
     ("examples", false, examples),
     ("demo", false, demo),
+    ("benchmarks build", false, benchmarks),
 ];
 
 /// How a suite came out, when it did not fail.
@@ -172,6 +173,20 @@ fn examples() -> Result<Outcome> {
 
 fn demo() -> Result<Outcome> {
     crate::demo::demo(true).map(|()| Outcome::Passed)
+}
+
+/// The benchmarks are a workspace of their own: what they use may change under them.
+fn benchmarks() -> Result<Outcome> {
+    let manifest = project::root()?.join("bench/Cargo.toml");
+    for words in [["clippy", "--all-targets"], ["test", "--quiet"]] {
+        let mut cargo = project::cargo()?;
+        cargo.args(words).arg("--locked").arg("--manifest-path").arg(&manifest);
+        if words.contains(&"clippy") {
+            cargo.args(["--", "--deny", "warnings"]);
+        }
+        shell::run(&mut cargo)?;
+    }
+    Ok(Outcome::Passed)
 }
 
 fn cargo(args: &[&str]) -> Result<Outcome> {

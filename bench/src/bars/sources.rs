@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use remit_core::{AbsPath, Action, Actor, AgentName, Assurance, Object, Place, Verb};
-use remit_policy::source::{AgentSource, At, AuditSource, Base, For, Intents, RuleSource, Sandbox};
+use remit_policy::source::{AgentSource, At, For, RuleSource};
 use remit_policy::{Access, BaseRule, Policy, PolicySource, World};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,34 +80,11 @@ fn source(rules: u64) -> PolicySource {
         })
         .collect();
     let global = made.split_off(made.len() / 2).into_iter().map(|rule| (rule, For::All)).collect();
-    let agent = AgentSource {
-        place: Place::file("speed.yaml"),
-        cli: None,
-        roles: Vec::new(),
-        base_workspace: None,
-        permissions: made,
-        requests: Vec::new(),
-        requires: Vec::new(),
-        provides: Vec::new(),
-        network: Vec::new(),
-        max_access: None,
-        system_message: None,
-        deny_tools: Vec::new(),
-    };
+    let agent = AgentSource { permissions: made, ..AgentSource::named(Place::file("speed.yaml")) };
     PolicySource {
-        file: "speed.yaml".into(),
-        root: None,
-        default_policy: None,
-        allow_insecure_default: false,
-        base: Base::Standard,
-        intents: Intents::Off,
-        sandbox: Sandbox::Enforce,
         global_rules: global,
-        roles: BTreeMap::new(),
         agents: BTreeMap::from([("worker".to_owned(), agent)]),
-        approvals: Vec::new(),
-        audit: AuditSource::default(),
-        tests: Vec::new(),
+        ..PolicySource::empty("speed.yaml".into())
     }
 }
 

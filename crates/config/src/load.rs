@@ -5,10 +5,10 @@ use crate::nearest::hint;
 use crate::read::Fields;
 use crate::tree::{self, Node};
 use crate::{ground, rules, team, text};
-use remit_core::{Diagnostic, Effect, Place, Severity};
+use remit_core::{Diagnostic, Effect, Severity};
 use remit_policy::PolicySource;
 use remit_policy::source::{At, AuditSource, Base, For, Intents, LogAccess, Root, Sandbox, TestSource};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicyS
     let top = found.fields(root, "a policy", KEYS)?;
     version(&top, found);
     let word = |key: &str| (top.get(key), format!("`{key}`"));
-    let mut source = empty(file);
+    let mut source = PolicySource::empty(file);
     if let (Some(node), what) = word("root") {
         // A root that cannot be understood is none that was forgotten.
         let unclear = || At { value: Root::default(), place: node.place.clone() };
@@ -150,26 +150,6 @@ fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicyS
     default_is_confirmed(&source, found);
     names(&source, found);
     Some(source)
-}
-
-/// A document that says nothing.
-pub(crate) fn empty(file: Arc<str>) -> PolicySource {
-    let nowhere = Place::file(Arc::clone(&file));
-    PolicySource {
-        file,
-        root: None,
-        default_policy: None,
-        allow_insecure_default: false,
-        base: Base::default(),
-        intents: At { value: Intents::default(), place: nowhere.clone() },
-        sandbox: Sandbox::default(),
-        global_rules: Vec::new(),
-        roles: BTreeMap::new(),
-        agents: BTreeMap::new(),
-        approvals: Vec::new(),
-        audit: At { value: AuditSource::default(), place: nowhere },
-        tests: Vec::new(),
-    }
 }
 
 fn version(top: &Fields<'_>, found: &mut Findings) {

@@ -80,7 +80,7 @@ fn add(
     if !name_is_good(name, place, found) {
         return;
     }
-    let mut agent = blank(place.clone());
+    let mut agent = AgentSource::named(place.clone());
     if let Some(fields) = fields {
         fill(&mut agent, &format!("agents.{name}"), fields, found);
     }
@@ -97,23 +97,6 @@ fn add(
         return;
     }
     all.insert(name.to_owned(), agent);
-}
-
-fn blank(place: Place) -> AgentSource {
-    AgentSource {
-        place,
-        cli: None,
-        roles: Vec::new(),
-        base_workspace: None,
-        permissions: Vec::new(),
-        requests: Vec::new(),
-        requires: Vec::new(),
-        provides: Vec::new(),
-        network: Vec::new(),
-        max_access: None,
-        system_message: None,
-        deny_tools: Vec::new(),
-    }
 }
 
 fn fill(agent: &mut AgentSource, at: &str, fields: &Fields<'_>, found: &mut Findings) {

@@ -147,6 +147,26 @@ pub struct AgentSource {
     pub deny_tools: Vec<At<String>>,
 }
 
+impl AgentSource {
+    /// An agent of whom only the name is known; `place` is where it stands.
+    pub fn named(place: Place) -> Self {
+        Self {
+            place,
+            cli: None,
+            roles: Vec::new(),
+            base_workspace: None,
+            permissions: Vec::new(),
+            requests: Vec::new(),
+            requires: Vec::new(),
+            provides: Vec::new(),
+            network: Vec::new(),
+            max_access: None,
+            system_message: None,
+            deny_tools: Vec::new(),
+        }
+    }
+}
+
 /// How an agent's program is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cli {
@@ -234,4 +254,26 @@ pub struct PolicySource {
     pub audit: At<AuditSource>,
     /// The policy's own tests.
     pub tests: Vec<TestSource>,
+}
+
+impl PolicySource {
+    /// A document that says nothing. `file` is its name, as it should be shown.
+    pub fn empty(file: Arc<str>) -> Self {
+        let nowhere = Place::file(Arc::clone(&file));
+        Self {
+            file,
+            root: None,
+            default_policy: None,
+            allow_insecure_default: false,
+            base: Base::default(),
+            intents: At { value: Intents::default(), place: nowhere.clone() },
+            sandbox: Sandbox::default(),
+            global_rules: Vec::new(),
+            roles: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            approvals: Vec::new(),
+            audit: At { value: AuditSource::default(), place: nowhere },
+            tests: Vec::new(),
+        }
+    }
 }

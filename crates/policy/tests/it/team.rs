@@ -3,12 +3,12 @@
 use remit_core::{
     AbsPath, Action, Actor, AgentName, Assurance, Decision, Diagnostic, Effect, Object, Place, Verb,
 };
-use remit_policy::source::{AgentSource, At, AuditSource, Base, For, Intents, RuleSource, Sandbox};
+use remit_policy::source::{AgentSource, At, For, RuleSource};
 use remit_policy::{
     Access, BaseRule, Compiled, Explanation, Facts, Policy, PolicySource, ProtectedPath, World, decide,
     explain,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// An agent of every policy here.
 pub(crate) const AGENT: &str = "frontend";
@@ -24,29 +24,10 @@ pub(crate) fn path(text: impl AsRef<[u8]>) -> AbsPath {
     AbsPath::new(text).unwrap()
 }
 
-/// What the document does not say.
-fn nowhere<T>(value: T) -> At<T> {
-    At { value, place: Place::file("remit.yaml") }
-}
-
 impl Team {
     /// The workspace is `/w`, the home folder `/home/me`; one agent without rules; no base.
     pub(crate) fn new() -> Self {
-        let source = PolicySource {
-            file: "remit.yaml".into(),
-            root: None,
-            default_policy: None,
-            allow_insecure_default: false,
-            base: Base::Standard,
-            intents: nowhere(Intents::Off),
-            sandbox: Sandbox::Enforce,
-            global_rules: Vec::new(),
-            roles: BTreeMap::new(),
-            agents: BTreeMap::new(),
-            approvals: Vec::new(),
-            audit: nowhere(AuditSource::default()),
-            tests: Vec::new(),
-        };
+        let source = PolicySource::empty("remit.yaml".into());
         let world = World {
             workspace: path("/w"),
             home: path("/home/me"),
@@ -82,20 +63,7 @@ impl Team {
 
     pub(crate) fn agent(&mut self, name: &str) -> &mut AgentSource {
         let place = self.text(name).place;
-        self.source.agents.entry(name.to_owned()).or_insert_with(|| AgentSource {
-            place,
-            cli: None,
-            roles: Vec::new(),
-            base_workspace: None,
-            permissions: Vec::new(),
-            requests: Vec::new(),
-            requires: Vec::new(),
-            provides: Vec::new(),
-            network: Vec::new(),
-            max_access: None,
-            system_message: None,
-            deny_tools: Vec::new(),
-        })
+        self.source.agents.entry(name.to_owned()).or_insert_with(|| AgentSource::named(place))
     }
 
     /// A rule of [`AGENT`].

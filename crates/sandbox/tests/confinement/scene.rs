@@ -1,8 +1,8 @@
 //! A scratch machine for one case: a work tree, a home, a state folder, and a policy.
 
 use remit_core::{AbsPath, Place, Verb};
-use remit_policy::source::{AgentSource, Base, For, Intents, PolicySource, RuleSource, Sandbox};
-use remit_policy::source::{At, AuditSource};
+use remit_policy::source::At;
+use remit_policy::source::{AgentSource, PolicySource, RuleSource};
 use remit_policy::{Access, AgentPolicy, BaseRule, Policy, World};
 use remit_sandbox::launch::{ChildExit, LaunchError, Running, Spec, Stdio, launch};
 use remit_sandbox::plan::{Extra, HostDisk, Plan, Request, Source, Tracked, plan};
@@ -119,34 +119,12 @@ impl Scene {
             id: format!("agents.a.permissions[{index}]").into(),
         };
         let agent = AgentSource {
-            place: Place::file("remit.yaml"),
-            cli: None,
-            roles: Vec::new(),
-            base_workspace: None,
             permissions: self.rules.iter().enumerate().map(rule).collect(),
-            requests: Vec::new(),
-            requires: Vec::new(),
-            provides: Vec::new(),
-            network: Vec::new(),
-            max_access: None,
-            system_message: None,
-            deny_tools: Vec::new(),
+            ..AgentSource::named(Place::file("remit.yaml"))
         };
-        let none: Vec<(RuleSource, For)> = Vec::new();
         let source = PolicySource {
-            file: "remit.yaml".into(),
-            root: None,
-            default_policy: None,
-            allow_insecure_default: false,
-            base: Base::Standard,
-            intents: at(Intents::Off),
-            sandbox: Sandbox::Enforce,
-            global_rules: none,
-            roles: BTreeMap::new(),
             agents: BTreeMap::from([("a".to_owned(), agent)]),
-            approvals: Vec::new(),
-            audit: at(AuditSource::default()),
-            tests: Vec::new(),
+            ..PolicySource::empty("remit.yaml".into())
         };
         let run = Access::READ.union(Access::EXECUTE);
         let base = [
