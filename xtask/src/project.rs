@@ -29,6 +29,12 @@ pub(crate) fn cargo() -> Result<Command> {
     Ok(cargo)
 }
 
+/// The folder of the toolchain whose cargo runs this.
+pub(crate) fn toolchain() -> Option<PathBuf> {
+    let cargo = PathBuf::from(env::var_os("CARGO")?);
+    cargo.parent().and_then(Path::parent).map(Path::to_owned)
+}
+
 /// What cargo knows of the workspace's own packages.
 pub(crate) fn metadata() -> Result<Value> {
     let mut cargo = cargo()?;

@@ -130,7 +130,9 @@ fn unprivileged() -> Result<Outcome> {
         println!("nothing to repeat: this user is not root, so the tests ran without rights already");
         return Ok(Outcome::Passed);
     }
-    let shown: Vec<PathBuf> = vec![project::root()?, project::target()?, tools::cache()?];
+    let mut shown: Vec<PathBuf> = vec![project::root()?, project::target()?, tools::cache()?];
+    // A test builds a crate inside a session.
+    shown.extend(project::toolchain());
     let runner = Runner::new(&shown)?;
     let mut tests = tester()?;
     tests.arg("--locked").env(tools::VARIABLE, tools::cache()?);
