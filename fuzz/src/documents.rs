@@ -101,8 +101,9 @@ pub fn decide(bytes: &[u8]) {
     let named = action.actor.agent.as_str();
     assert!(!allowed || named != "nobody", "an unknown agent is allowed {action:?}");
     let fits = match &action.object {
-        Object::Path(_) | Object::Move { .. } => action.verb != Verb::Connect,
+        Object::Path(_) | Object::Move { .. } => !matches!(action.verb, Verb::Connect | Verb::Call),
         Object::Host { .. } => action.verb == Verb::Connect,
+        Object::Tool(_) => action.verb == Verb::Call,
     };
     assert!(!allowed || fits, "{action:?} makes no sense and is allowed");
     for end in ends(&action) {
@@ -145,7 +146,7 @@ fn ends(action: &Action) -> Vec<&AbsPath> {
     match &action.object {
         Object::Path(path) => vec![path],
         Object::Move { from, to } => vec![from, to],
-        Object::Host { .. } => vec![],
+        Object::Host { .. } | Object::Tool(_) => vec![],
     }
 }
 

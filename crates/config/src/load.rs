@@ -4,7 +4,7 @@ use crate::finding::{Findings, shown};
 use crate::nearest::hint;
 use crate::read::Fields;
 use crate::tree::{self, Node};
-use crate::{ground, rules, team, text};
+use crate::{ground, keys, rules, team, text};
 use remit_core::{Diagnostic, Effect, Severity};
 use remit_policy::PolicySource;
 use remit_policy::source::{At, AuditSource, Base, For, Intents, LogAccess, Root, Sandbox, TestSource};
@@ -14,23 +14,6 @@ use std::sync::Arc;
 
 /// The version of the policy language.
 pub const VERSION: &str = "1.0";
-
-const KEYS: &[&str] = &[
-    "version",
-    "root",
-    "default_policy",
-    "allow_insecure_default",
-    "base",
-    "intents",
-    "sandbox",
-    "global_rules",
-    "roles",
-    "agents",
-    "agent_permissions",
-    "approvals",
-    "audit",
-    "tests",
-];
 
 pub(crate) const EFFECTS: &[(&str, Effect)] =
     &[("allow", Effect::Allow), ("ask", Effect::Ask), ("deny", Effect::Deny)];
@@ -103,7 +86,7 @@ fn read(file_name_to_show: &str, text: &[u8]) -> (Option<PolicySource>, Findings
 }
 
 fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicySource> {
-    let top = found.fields(root, "a policy", KEYS)?;
+    let top = found.fields(root, "a policy", keys::POLICY)?;
     version(&top, found);
     let word = |key: &str| (top.get(key), format!("`{key}`"));
     let mut source = PolicySource::empty(file);
@@ -126,6 +109,9 @@ fn document(file: Arc<str>, root: &Node, found: &mut Findings) -> Option<PolicyS
     }
     if let (Some(node), what) = word("sandbox") {
         source.sandbox = found.word(node, &what, SANDBOXES).map_or(source.sandbox, |at| at.value);
+    }
+    if let (Some(node), what) = word("scratch") {
+        source.scratch = found.texts(node, &what);
     }
     if let Some(node) = top.get("global_rules") {
         source.global_rules = rules::global_rules(node, found);
@@ -171,8 +157,7 @@ fn version(top: &Fields<'_>, found: &mut Findings) {
 
 fn audit(node: &Node, found: &mut Findings) -> AuditSource {
     let mut audit = AuditSource::default();
-    let keys = ["log_access_attempts", "log_file", "alert_on_violation", "alert"];
-    let Some(fields) = found.fields(node, "`audit`", &keys) else { return audit };
+    let Some(fields) = found.fields(node, "`audit`", keys::AUDIT) else { return audit };
     if let Some(node) = fields.get("log_access_attempts") {
         let word = found.word(node, "`audit.log_access_attempts`", LOGS);
         audit.log_access_attempts = word.map(|at| at.value).unwrap_or_default();
@@ -184,7 +169,7 @@ fn audit(node: &Node, found: &mut Findings) -> AuditSource {
         audit.alert_on_violation = found.flag(node, "`audit.alert_on_violation`").unwrap_or(false);
     }
     if let Some(node) = fields.get("alert")
-        && let Some(alert) = found.fields(node, "`audit.alert`", &["command"])
+        && let Some(alert) = found.fields(node, "`audit.alert`", keys::ALERT)
         && let Some(node) = found.needed(&alert, "command", "`audit.alert`")
     {
         audit.alert_command = found.texts(node, "`audit.alert.command`");
@@ -197,7 +182,7 @@ fn tests(node: &Node, found: &mut Findings) -> Vec<TestSource> {
     for (index, item) in found.items(node, "`tests`").iter().enumerate() {
         let id = format!("tests[{index}]");
         let what = format!("`{id}`");
-        let Some(fields) = found.fields(item, &what, &["agent", "verb", "path", "expect"]) else { continue };
+        let Some(fields) = found.fields(item, &what, keys::TEST) else { continue };
         let agent = found
             .needed(&fields, "agent", &what)
             .and_then(|node| found.filled(node, &format!("`{id}.agent`")));

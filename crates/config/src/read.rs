@@ -2,6 +2,7 @@
 //! on after a finding, so a value that does not fit counts as absent.
 
 use crate::finding::{Findings, shown};
+use crate::keys::{Key, LATER};
 use crate::nearest::{hint, nearest};
 use crate::tree::{Entry, Node, Value};
 use remit_core::Place;
@@ -46,19 +47,24 @@ impl Findings {
     }
 
     /// A mapping with known keys; every other key is a finding.
-    pub(crate) fn fields<'n>(&mut self, node: &'n Node, what: &str, keys: &[&str]) -> Option<Fields<'n>> {
+    pub(crate) fn fields<'n>(&mut self, node: &'n Node, what: &str, keys: &[Key]) -> Option<Fields<'n>> {
         let Value::Map(entries) = &node.value else {
             self.kind(node, what, "a mapping", &node.value);
             return None;
         };
+        let keys: Vec<&str> = keys.iter().map(|key| key.name).collect();
         let mut meant = Vec::new();
         for entry in entries.iter().filter(|entry| !keys.contains(&entry.key.as_str())) {
-            meant.extend(nearest(&entry.key, keys.iter().copied()).map(str::to_owned));
+            let later = LATER.contains(&entry.key.as_str());
+            let near = if later { None } else { nearest(&entry.key, keys.iter().copied()) };
+            meant.extend(near.map(str::to_owned));
             let message = format!("{what} has no key {}", shown(&entry.key));
             let help = if entry.key == "<<" {
                 "merge keys are no part of YAML 1.2: write the keys out".to_owned()
+            } else if later {
+                "this version does not know it yet, so nothing would hold it: remove it".to_owned()
             } else {
-                hint(&entry.key, keys)
+                hint(&entry.key, &keys)
             };
             self.error_help("unknown-key", &entry.place, message, help);
         }

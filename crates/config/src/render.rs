@@ -1,10 +1,13 @@
 //! The canonical form of a policy, as YAML.
 
 use crate::load::{BASES, EFFECTS, INTENTS, LOGS, ROOTS, SANDBOXES, VERSION};
+use crate::modes::{spell_bytes, spell_cores};
+use crate::team::GIT;
 use crate::text::invisible;
+use remit_core::Verb;
 use remit_policy::source::{
-    AgentSource, AskMode, At, AuditSource, Base, CapabilitySource, Cli, For, Intents, LogAccess, RoleSource,
-    RuleSource, Sandbox,
+    AgentSource, AskMode, At, AuditSource, Base, CapabilitySource, Cli, For, Intents, Limits, LogAccess,
+    RoleSource, RuleSource, Sandbox,
 };
 use remit_policy::{Access, PolicySource};
 
@@ -32,6 +35,7 @@ pub fn render(source: &PolicySource) -> String {
     if source.sandbox != Sandbox::default() {
         out.line(0, "sandbox", spell(SANDBOXES, source.sandbox));
     }
+    out.texts(0, "scratch", &source.scratch);
     out.items(0, "global_rules", &source.global_rules, |(rule, whom)| {
         let whom = match whom {
             For::All => "all".to_owned(),
@@ -100,10 +104,25 @@ impl Out {
         }
     }
 
-    fn deny_tools(&mut self, depth: usize, tools: &[At<String>]) {
-        if !tools.is_empty() {
-            self.line(depth, "tools", &format!("{{deny: {}}}", flow(tools)));
+    /// `tools` and `verbs`; nothing for what is not said.
+    fn modes(&mut self, depth: usize, deny: &[At<String>], allow: &[At<String>], verbs: &[At<Verb>]) {
+        let lists = [("deny", deny), ("allow", allow)].into_iter().filter(|(_, list)| !list.is_empty());
+        let lists: Vec<String> = lists.map(|(key, list)| format!("{key}: {}", flow(list))).collect();
+        if !lists.is_empty() {
+            self.line(depth, "tools", &format!("{{{}}}", lists.join(", ")));
         }
+        if !verbs.is_empty() {
+            let words: Vec<&str> = verbs.iter().map(|verb| verb.value.word()).collect();
+            self.line(depth, "verbs", &format!("{{deny: [{}]}}", words.join(", ")));
+        }
+    }
+
+    fn limits(&mut self, limits: &Limits) {
+        let memory = limits.memory.map(|bytes| format!("memory: {}", quoted(&spell_bytes(bytes))));
+        let processes = limits.processes.map(|count| format!("processes: {count}"));
+        let cpu = limits.cpu.map(|cpu| format!("cpu: {}", spell_cores(cpu)));
+        let all: Vec<String> = [memory, processes, cpu].into_iter().flatten().collect();
+        self.line(2, "limits", &format!("{{{}}}", all.join(", ")));
     }
 
     fn role(&mut self, name: &str, role: &RoleSource) {
@@ -113,7 +132,7 @@ impl Out {
         self.open(1, &quoted(name));
         self.texts(2, "extends", &role.extends);
         self.items(2, "permissions", &role.permissions, pair);
-        self.deny_tools(2, &role.deny_tools);
+        self.modes(2, &role.deny_tools, &role.allow_tools, &role.deny_verbs);
     }
 
     fn agent(&mut self, name: &str, agent: &AgentSource) {
@@ -152,7 +171,13 @@ impl Out {
         if let Some(message) = &agent.system_message {
             self.line(2, "system_message", &quoted(message));
         }
-        self.deny_tools(2, &agent.deny_tools);
+        self.modes(2, &agent.deny_tools, &agent.allow_tools, &agent.deny_verbs);
+        if let Some(git) = &agent.git {
+            self.line(2, "git", spell(GIT, git.value));
+        }
+        if let Some(limits) = &agent.limits {
+            self.limits(&limits.value);
+        }
         if self.0.len() == body {
             self.0.truncate(before);
             self.line(1, &quoted(name), "{}");

@@ -1,12 +1,19 @@
 //! Rules, requests, needs and offers: a pattern and an access in any of the spellings.
 
 use crate::finding::{Findings, shown};
+use crate::keys::{self, Key};
 use crate::nearest::hint;
 use crate::read::Fields;
 use crate::tree::{Node, Value};
 use remit_core::Verb;
 use remit_policy::Access;
 use remit_policy::source::{ApprovalSource, AskMode, At, CapabilitySource, For, RequestSource, RuleSource};
+
+pub(crate) const ANSWERS: &[(&str, AskMode)] =
+    &[("ask", AskMode::Ask), ("once", AskMode::Once), ("never", AskMode::Never)];
+/// Verbs that can be taken away as such. No session could start without reading and executing.
+pub(crate) const MODES: &[(&str, Verb)] =
+    &[("write", Verb::Write), ("create", Verb::Create), ("delete", Verb::Delete), ("rename", Verb::Rename)];
 
 /// Access: one word, or a list of words whose sum it is.
 pub(crate) fn access(node: &Node, found: &mut Findings) -> Option<At<Access>> {
@@ -67,7 +74,7 @@ fn rule(fields: &Fields<'_>, id: String, found: &mut Findings) -> Option<RuleSou
 /// `permissions`: a list of `{path, access}`, or a mapping of path to access. Ids count from 0 either way.
 pub(crate) fn permissions(node: &Node, at: &str, found: &mut Findings) -> Vec<RuleSource> {
     let Value::Map(entries) = &node.value else {
-        return each(node, at, found, &["path", "access"], rule);
+        return each(node, at, found, keys::RULE, rule);
     };
     let mut rules = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
@@ -87,7 +94,7 @@ fn each<T>(
     node: &Node,
     at: &str,
     found: &mut Findings,
-    keys: &[&str],
+    keys: &[Key],
     read: impl Fn(&Fields<'_>, String, &mut Findings) -> Option<T>,
 ) -> Vec<T> {
     let mut all = Vec::new();
@@ -102,9 +109,7 @@ fn each<T>(
 
 /// `requests`.
 pub(crate) fn requests(node: &Node, at: &str, found: &mut Findings) -> Vec<RequestSource> {
-    const ANSWERS: &[(&str, AskMode)] =
-        &[("ask", AskMode::Ask), ("once", AskMode::Once), ("never", AskMode::Never)];
-    each(node, at, found, &["path", "access", "answer"], |fields, id, found| {
+    each(node, at, found, keys::REQUEST, |fields, id, found| {
         let answer = match fields.get("answer") {
             Some(node) => found.word(node, &format!("`{id}.answer`"), ANSWERS).map(|at| at.value),
             None => Some(AskMode::Ask),
@@ -116,7 +121,8 @@ pub(crate) fn requests(node: &Node, at: &str, found: &mut Findings) -> Vec<Reque
 
 /// `capabilities.requires` (with `reason`) or `capabilities.provides` (with `description`).
 pub(crate) fn capabilities(node: &Node, at: &str, text: &str, found: &mut Findings) -> Vec<CapabilitySource> {
-    each(node, at, found, &["path", "access", text], |fields, id, found| {
+    let keys = if text == "reason" { keys::REQUIRES } else { keys::PROVIDES };
+    each(node, at, found, keys, |fields, id, found| {
         let words = fields.get(text).and_then(|node| found.text(node, &format!("`{id}.{text}`")));
         let rule = rule(fields, id, found)?;
         Some(CapabilitySource { rule, text: words.map(|at| at.value).unwrap_or_default() })
@@ -125,7 +131,7 @@ pub(crate) fn capabilities(node: &Node, at: &str, text: &str, found: &mut Findin
 
 /// `global_rules`: rules with `for`. Without it a rule binds everybody.
 pub(crate) fn global_rules(node: &Node, found: &mut Findings) -> Vec<(RuleSource, For)> {
-    each(node, "global_rules", found, &["path", "access", "for"], |fields, id, found| {
+    each(node, "global_rules", found, keys::GLOBAL_RULE, |fields, id, found| {
         let whom = match fields.get("for") {
             Some(node) => whom(node, &format!("`{id}.for`"), found),
             None => Some(For::All),
@@ -167,7 +173,7 @@ fn whom(node: &Node, what: &str, found: &mut Findings) -> Option<For> {
 
 /// `approvals`.
 pub(crate) fn approvals(node: &Node, found: &mut Findings) -> Vec<ApprovalSource> {
-    each(node, "approvals", found, &["verb", "path"], |fields, id, found| {
+    each(node, "approvals", found, keys::APPROVAL, |fields, id, found| {
         let what = format!("`{id}`");
         let verb = found.needed(fields, "verb", &what).and_then(|node| verb(node, &id, found));
         let path =

@@ -1,25 +1,16 @@
 //! Agents and roles.
 
 use crate::finding::{Findings, shown};
+use crate::keys::{self, Key};
+use crate::modes;
 use crate::read::Fields;
 use crate::rules;
 use crate::tree::{Entry, Node, Value};
 use remit_core::{AgentName, Diagnostic, Place};
-use remit_policy::source::{AgentSource, At, Cli, RoleSource};
+use remit_policy::source::{AgentSource, At, Cli, Git, RoleSource};
 use std::collections::BTreeMap;
 
-const AGENT: &[&str] = &[
-    "cli",
-    "roles",
-    "base_workspace",
-    "permissions",
-    "requests",
-    "capabilities",
-    "network",
-    "max_access",
-    "system_message",
-    "tools",
-];
+pub(crate) const GIT: &[(&str, Git)] = &[("none", Git::None)];
 
 /// Whether a string can name an agent or a role; `all` means everybody and names nobody.
 fn name_is_good(name: &str, place: &Place, found: &mut Findings) -> bool {
@@ -40,7 +31,7 @@ fn name_is_good(name: &str, place: &Place, found: &mut Findings) -> bool {
 pub(crate) fn agents(node: &Node, key: &str, all: &mut BTreeMap<String, AgentSource>, found: &mut Findings) {
     match &node.value {
         Value::List(items) => {
-            let keys: Vec<&str> = std::iter::once("id").chain(AGENT.iter().copied()).collect();
+            let keys: Vec<Key> = std::iter::once(keys::ID).chain(keys::AGENT.iter().copied()).collect();
             for (index, item) in items.iter().enumerate() {
                 let what = format!("`{key}[{index}]`");
                 let Some(fields) = found.fields(item, &what, &keys) else { continue };
@@ -53,7 +44,7 @@ pub(crate) fn agents(node: &Node, key: &str, all: &mut BTreeMap<String, AgentSou
         Value::Map(entries) => {
             for entry in entries {
                 let what = format!("`{key}.{}`", shown_name(entry));
-                let fields = found.fields(&entry.value, &what, AGENT);
+                let fields = found.fields(&entry.value, &what, keys::AGENT);
                 add(&entry.key, &entry.place, fields.as_ref(), all, found);
             }
         }
@@ -102,7 +93,12 @@ fn add(
 fn fill(agent: &mut AgentSource, at: &str, fields: &Fields<'_>, found: &mut Findings) {
     let list = |key: &str| (fields.get(key), format!("{at}.{key}"));
     agent.cli = fields.get("cli").and_then(|node| cli(node, at, found));
-    agent.deny_tools = deny_tools(fields, at, found);
+    (agent.deny_tools, agent.allow_tools) = modes::tools(fields, at, found);
+    agent.deny_verbs = modes::verbs(fields, at, found);
+    agent.git = fields.get("git").and_then(|node| found.word(node, &format!("`{at}.git`"), GIT));
+    if let Some(entry) = fields.entry("limits") {
+        agent.limits = modes::limits(entry, at, found);
+    }
     if let (Some(node), at) = list("roles") {
         agent.roles = found.texts(node, &format!("`{at}`"));
     }
@@ -116,7 +112,7 @@ fn fill(agent: &mut AgentSource, at: &str, fields: &Fields<'_>, found: &mut Find
         agent.requests = rules::requests(node, &at, found);
     }
     if let (Some(node), at) = list("capabilities")
-        && let Some(fields) = found.fields(node, &format!("`{at}`"), &["requires", "provides"])
+        && let Some(fields) = found.fields(node, &format!("`{at}`"), keys::CAPABILITIES)
     {
         if let Some(node) = fields.get("requires") {
             agent.requires = rules::capabilities(node, &format!("{at}.requires"), "reason", found);
@@ -126,7 +122,7 @@ fn fill(agent: &mut AgentSource, at: &str, fields: &Fields<'_>, found: &mut Find
         }
     }
     if let (Some(node), at) = list("network")
-        && let Some(fields) = found.fields(node, &format!("`{at}`"), &["allow"])
+        && let Some(fields) = found.fields(node, &format!("`{at}`"), keys::NETWORK)
         && let Some(node) = fields.get("allow")
     {
         agent.network = found.texts(node, &format!("`{at}.allow`"));
@@ -165,16 +161,6 @@ fn cli(node: &Node, at: &str, found: &mut Findings) -> Option<Cli> {
     }
 }
 
-/// `tools: {deny: […]}`.
-fn deny_tools(fields: &Fields<'_>, at: &str, found: &mut Findings) -> Vec<At<String>> {
-    let Some(node) = fields.get("tools") else { return Vec::new() };
-    let tools = found.fields(node, &format!("`{at}.tools`"), &["deny"]);
-    match tools.and_then(|tools| tools.get("deny")) {
-        Some(node) => found.texts(node, &format!("`{at}.tools.deny`")),
-        None => Vec::new(),
-    }
-}
-
 /// `roles`: a mapping of name to role.
 pub(crate) fn roles(node: &Node, found: &mut Findings) -> BTreeMap<String, RoleSource> {
     let mut all = BTreeMap::new();
@@ -183,13 +169,14 @@ pub(crate) fn roles(node: &Node, found: &mut Findings) -> BTreeMap<String, RoleS
             continue;
         }
         let at = format!("roles.{}", entry.key);
-        let keys = ["extends", "permissions", "tools"];
-        let Some(fields) = found.fields(&entry.value, &format!("`{at}`"), &keys) else {
+        let Some(fields) = found.fields(&entry.value, &format!("`{at}`"), keys::ROLE) else {
             // The name is known all the same.
             all.insert(entry.key.clone(), RoleSource::default());
             continue;
         };
-        let mut role = RoleSource { deny_tools: deny_tools(&fields, &at, found), ..RoleSource::default() };
+        let (deny_tools, allow_tools) = modes::tools(&fields, &at, found);
+        let deny_verbs = modes::verbs(&fields, &at, found);
+        let mut role = RoleSource { deny_tools, allow_tools, deny_verbs, ..RoleSource::default() };
         if let Some(node) = fields.get("extends") {
             role.extends = found.texts(node, &format!("`{at}.extends`"));
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Checks `none` rules against what git tracks: `tracked` are paths relative to the top of the work tree
-/// `top`. A warning `none-but-tracked` for each rule that covers some and binds an agent who may read the
+/// `top`. An error `none-but-tracked` for each rule that covers some and binds an agent who may read the
 /// `.git` there; it names the first of them and the way out.
 pub fn none_but_tracked<'a>(
     policy: &Policy,
@@ -36,7 +36,7 @@ pub fn none_but_tracked<'a>(
             }
         }
     }
-    covered.into_iter().map(|(place, (rule, first, count))| warning(place, &rule, first, count)).collect()
+    covered.into_iter().map(|(place, (rule, first, count))| readable(place, &rule, first, count)).collect()
 }
 
 /// The agents who work with git and from whom something is hidden.
@@ -139,7 +139,7 @@ fn others(count: usize) -> String {
     }
 }
 
-fn warning(place: Place, rule: &Rule, first: &[u8], count: usize) -> Diagnostic {
+fn readable(place: Place, rule: &Rule, first: &[u8], count: usize) -> Diagnostic {
     let others = others(count);
     let file = shown(&String::from_utf8_lossy(first));
     let message = format!(
@@ -147,10 +147,10 @@ fn warning(place: Place, rule: &Rule, first: &[u8], count: usize) -> Diagnostic 
         shown(&rule.text)
     );
     let help = format!(
-        "`git rm --cached -- {}` and commit; what was committed before stays readable until the history is rewritten, so change the secret, or hide `.git` from the agent",
+        "`git rm --cached -- {}` and commit; what was committed before stays readable until the history is rewritten, so change the secret; or write `git: none` for the agent, which then has no `.git`",
         quoted(first)
     );
-    Diagnostic::new(Severity::Warning, "none-but-tracked", place, message).help(help)
+    Diagnostic::new(Severity::Error, "none-but-tracked", place, message).help(help)
 }
 
 /// A path as a word of a shell, if it needs quotes.

@@ -361,10 +361,10 @@ agents: {a: {permissions: {"/w": all}}, b: {permissions: {"src": read}}}
 "#;
     let tracked = [".env", "README.md", "app/.env", "secrets/it's\u{202e}", "src/.envrc"];
     insta::assert_snapshot!(of_tracked(text, &tracked), @r"
-    remit.yaml:3:12 Warning none-but-tracked: `**/.env none` covers `.env` and another, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it
-        `git rm --cached -- .env` and commit; what was committed before stays readable until the history is rewritten, so change the secret, or hide `.git` from the agent
-    remit.yaml:4:12 Warning none-but-tracked: `secrets/** none` covers `secrets/it's\xe2\x80\xae`, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it
-        `git rm --cached -- 'secrets/it'\''s\xe2\x80\xae'` and commit; what was committed before stays readable until the history is rewritten, so change the secret, or hide `.git` from the agent
+    remit.yaml:3:12 Error none-but-tracked: `**/.env none` covers `.env` and another, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it
+        `git rm --cached -- .env` and commit; what was committed before stays readable until the history is rewritten, so change the secret; or write `git: none` for the agent, which then has no `.git`
+    remit.yaml:4:12 Error none-but-tracked: `secrets/** none` covers `secrets/it's\xe2\x80\xae`, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it
+        `git rm --cached -- 'secrets/it'\''s\xe2\x80\xae'` and commit; what was committed before stays readable until the history is rewritten, so change the secret; or write `git: none` for the agent, which then has no `.git`
     ");
     assert_eq!(of_tracked(text, &["README.md", "envs/x"]), "");
 }

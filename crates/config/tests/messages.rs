@@ -134,11 +134,11 @@ audit: {logfile: x}
 "#;
     insta::assert_snapshot!(said(text), @"
     remit.yaml:2:1..11 unknown-key: a policy has no key `global_rule`
-        did you mean `global_rules`? known here: `version`, `root`, `default_policy`, `allow_insecure_default`, `base`, `intents`, `sandbox`, `global_rules`, `roles`, `agents`, `agent_permissions`, `approvals`, `audit`, `tests`
+        did you mean `global_rules`? known here: `version`, `root`, `default_policy`, `allow_insecure_default`, `base`, `intents`, `sandbox`, `scratch`, `global_rules`, `roles`, `agents`, `agent_permissions`, `approvals`, `audit`, `tests`
     remit.yaml:3:15..10 unknown-key: `roles.dev` has no key `permission`
-        did you mean `permissions`? known here: `extends`, `permissions`, `tools`
+        did you mean `permissions`? known here: `extends`, `permissions`, `tools`, `verbs`
     remit.yaml:6:5..10 unknown-key: `agents.a` has no key `permisions`
-        did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`
+        did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`, `verbs`, `git`, `limits`
     remit.yaml:7:26..5 unknown-key: `agents.a.requests[0]` has no key `acces`
         did you mean `access`? known here: `path`, `access`, `answer`
     remit.yaml:8:20..7 unknown-key: `agents.a.capabilities` has no key `require`
@@ -471,4 +471,60 @@ agents: {[a]: {}}
     remit.yaml:2:10..1 key: a key is text, and this is a list
         put it in quotes if it is meant as text
     ");
+}
+
+#[test]
+fn keys_of_later_versions_are_not_known_yet_and_not_taken_for_others() {
+    let text = r#"version: "1.0"
+team: {lead: a}
+notify: [mail]
+protocol: {}
+isolation: {mode: on}
+agents:
+  a: {workspace: worktree, isolation: {mode: on}}
+"#;
+    insta::assert_snapshot!(said(text), @"
+    remit.yaml:2:1..4 unknown-key: a policy has no key `team`
+        this version does not know it yet, so nothing would hold it: remove it
+    remit.yaml:3:1..6 unknown-key: a policy has no key `notify`
+        this version does not know it yet, so nothing would hold it: remove it
+    remit.yaml:4:1..8 unknown-key: a policy has no key `protocol`
+        this version does not know it yet, so nothing would hold it: remove it
+    remit.yaml:5:1..9 unknown-key: a policy has no key `isolation`
+        this version does not know it yet, so nothing would hold it: remove it
+    remit.yaml:7:7..9 unknown-key: `agents.a` has no key `workspace`
+        this version does not know it yet, so nothing would hold it: remove it
+    remit.yaml:7:28..9 unknown-key: `agents.a` has no key `isolation`
+        this version does not know it yet, so nothing would hold it: remove it
+    ");
+}
+
+#[test]
+fn modes_and_limits_that_would_take_nothing_away() {
+    let text = r#"version: "1.0"
+roles:
+  r: {tools: {deny: ["Bash(rm *)"], allow: []}, verbs: {deny: [read, remove]}}
+agents:
+  a:
+    git: read
+    limits: {memory: 512, processes: 0, cpu: 1.234}
+"#;
+    insta::assert_snapshot!(said(text), @r#"
+    remit.yaml:3:22..12 bad-tool: `Bash(rm *)` is no name of a tool
+        write the name alone, such as `WebFetch` or `mcp__server__*`; what a tool does with files, `permissions` say
+    remit.yaml:3:44..1 empty-list: `roles.r.tools.allow` names no tool
+        to take away every tool: `deny: ["*"]`
+    remit.yaml:3:64..4 unknown-word: `roles.r.verbs.deny` cannot be `read`
+        known here: `write`, `create`, `delete`, `rename`
+    remit.yaml:3:70..6 unknown-word: `roles.r.verbs.deny` cannot be `remove`
+        known here: `write`, `create`, `delete`, `rename`
+    remit.yaml:6:10..4 unknown-word: `agents.a.git` cannot be `read`
+        known here: `none`
+    remit.yaml:7:22..3 bad-limit: `agents.a.limits.memory` cannot be `512`
+        write a number with a unit, such as `512MiB` or `2GiB`
+    remit.yaml:7:38..1 bad-limit: `agents.a.limits.processes` cannot be `0`
+        write a number from 1, such as `256`
+    remit.yaml:7:46..5 bad-limit: `agents.a.limits.cpu` cannot be `1.234`
+        write a number of cores, such as `1.5`
+    "#);
 }

@@ -127,7 +127,7 @@ fn agent() -> impl Strategy<Value = AgentSource> {
     (
         (option::of(cli()), option::of(filled()), vec(rule(), 0..3), vec(request(), 0..2)),
         (vec(capability(), 0..2), vec(capability(), 0..2), vec(filled(), 0..2), option::of(access())),
-        (option::of(any::<String>()), vec(filled(), 0..2)),
+        (option::of(any::<String>()), modes(), any::<bool>(), option::of(limits())),
     )
         .prop_map(|(first, second, third)| AgentSource {
             place: Place::file("remit.yaml"),
@@ -141,15 +141,36 @@ fn agent() -> impl Strategy<Value = AgentSource> {
             network: second.2,
             max_access: second.3,
             system_message: third.0,
-            deny_tools: third.1,
+            deny_tools: third.1.0,
+            allow_tools: third.1.1,
+            deny_verbs: third.1.2,
+            git: third.2.then_some(at(Git::None)),
+            limits: third.3,
         })
 }
 
+type Modes = (Vec<At<String>>, Vec<At<String>>, Vec<At<Verb>>);
+
+fn modes() -> impl Strategy<Value = Modes> {
+    let tool = || vec("[a-zA-Z_*-]{1,8}".prop_map(at), 0..3);
+    let verbs = vec![Verb::Write, Verb::Create, Verb::Delete, Verb::Rename];
+    (tool(), tool(), vec(select(verbs).prop_map(at), 0..2))
+}
+
+fn limits() -> impl Strategy<Value = At<Limits>> {
+    let number = || option::of(1_u64..1 << 30);
+    (number(), number(), number()).prop_map(|(kibibytes, processes, cpu)| {
+        at(Limits { memory: kibibytes.map(|n| n << 10), processes, cpu })
+    })
+}
+
 fn role() -> impl Strategy<Value = RoleSource> {
-    (vec(rule(), 0..2), vec(filled(), 0..2)).prop_map(|(permissions, deny_tools)| RoleSource {
+    (vec(rule(), 0..2), modes()).prop_map(|(permissions, (deny_tools, allow_tools, deny_verbs))| RoleSource {
         extends: Vec::new(),
         permissions,
         deny_tools,
+        allow_tools,
+        deny_verbs,
     })
 }
 
@@ -175,6 +196,7 @@ prop_compose! {
         base in select(vec![Base::Standard, Base::Minimal, Base::None]),
         intents in select(vec![Intents::Off, Intents::Advise, Intents::Require]),
         sandbox in select(vec![Sandbox::Enforce, Sandbox::Advisory]),
+        scratch in vec(filled(), 0..2),
         rules in vec((rule(), any::<bool>()), 0..3),
         roles in btree_map(name().prop_map(|name| format!("{name}-role")), role(), 0..3),
         agents in btree_map(name(), agent(), 0..3),
@@ -192,6 +214,7 @@ prop_compose! {
             base,
             intents: at(intents),
             sandbox,
+            scratch,
             global_rules: rules.into_iter().map(|(rule, all)| (rule, some(all))).collect(),
             roles,
             agents,

@@ -2,7 +2,7 @@
 #![cfg(test)]
 
 use remit_core::{Effect, Place, Verb};
-use remit_policy::source::{AskMode, Base, Cli, For, Intents, LogAccess, Root, Sandbox};
+use remit_policy::source::{AskMode, Base, Cli, For, Git, Intents, Limits, LogAccess, Root, Sandbox};
 use remit_policy::{Access, PolicySource};
 
 fn load(text: &str) -> PolicySource {
@@ -50,6 +50,15 @@ fn the_whole_language() {
     assert_eq!(agent.max_access.as_ref().unwrap().value, Access::ALL);
     assert_eq!(agent.system_message.as_deref(), Some("Focus on components.\nAsk when in doubt.\n"));
     assert_eq!(agent.deny_tools[0].value, "WebSearch");
+    assert_eq!(agent.allow_tools[1].value, "mcp__docs__*");
+    assert_eq!((agent.deny_verbs[0].value, role.deny_verbs[1].value), (Verb::Write, Verb::Rename));
+    assert_eq!(agent.git.as_ref().unwrap().value, Git::None);
+    let limits = Limits { memory: Some(2 << 30), processes: Some(64), cpu: Some(150) };
+    assert_eq!(agent.limits.as_ref().unwrap().value, limits);
+    assert_eq!(
+        source.scratch.iter().map(|path| path.value.as_str()).collect::<Vec<_>>(),
+        ["gen", "**/*.log"]
+    );
     let Some(Cli::Command(words)) = &source.agents["own"].cli else { panic!("{:?}", source.agents) };
     assert_eq!(words.iter().map(|w| w.value.as_str()).collect::<Vec<_>>(), ["./my-agent", "--flag", ""]);
     assert_eq!((source.approvals[0].verb.value, &*source.approvals[0].id), (Verb::Delete, "approvals[0]"));

@@ -45,6 +45,8 @@ pub enum Verb {
     Execute,
     /// Opening a network connection.
     Connect,
+    /// Calling a tool of the host's, whatever it does.
+    Call,
 }
 
 impl Verb {
@@ -67,6 +69,7 @@ impl Verb {
             Verb::Rename => "rename",
             Verb::Execute => "execute",
             Verb::Connect => "connect",
+            Verb::Call => "call",
         }
     }
 }
@@ -80,9 +83,10 @@ impl fmt::Display for Verb {
 impl std::str::FromStr for Verb {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        [Verb::FILES.as_slice(), &[Verb::Connect]].concat().into_iter().find(|v| v.word() == text).ok_or_else(
-            || format!("`{text}` is not a verb (read, write, create, delete, rename, execute, connect)"),
-        )
+        let all = [Verb::FILES.as_slice(), &[Verb::Connect, Verb::Call]].concat();
+        all.into_iter().find(|v| v.word() == text).ok_or_else(|| {
+            format!("`{text}` is not a verb (read, write, create, delete, rename, execute, connect, call)")
+        })
     }
 }
 
@@ -106,6 +110,8 @@ pub enum Object {
         /// TCP port.
         port: u16,
     },
+    /// A tool, by the host's name.
+    Tool(String),
 }
 
 impl fmt::Display for Object {
@@ -114,6 +120,7 @@ impl fmt::Display for Object {
             Object::Path(path) => write!(f, "{path}"),
             Object::Move { from, to } => write!(f, "{from} -> {to}"),
             Object::Host { host, port } => write!(f, "{}:{port}", crate::path::escape(host.as_bytes())),
+            Object::Tool(name) => f.write_str(&crate::path::escape(name.as_bytes())),
         }
     }
 }

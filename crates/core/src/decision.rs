@@ -121,6 +121,8 @@ pub enum Why {
     NotGranted,
     /// `max_access` of the agent is lower.
     Ceiling,
+    /// A role or the agent has this verb or tool taken away.
+    Mode,
     /// No rule covers the path.
     NoRule,
     /// What every session needs; the text says what for.
@@ -154,6 +156,7 @@ impl fmt::Display for Reason {
             Why::Granted => f.write_str("granted by rule")?,
             Why::NotGranted => f.write_str("not granted by rule")?,
             Why::Ceiling => f.write_str("above the agent's max_access")?,
+            Why::Mode => f.write_str("taken away, whatever the path, by rule")?,
             Why::NoRule => f.write_str("no rule covers it, and the default is to deny")?,
             Why::Base(what) => write!(f, "every session has it: {what}")?,
             Why::Sibling(of) => {
@@ -163,7 +166,9 @@ impl fmt::Display for Reason {
             Why::Unjudged(why) => f.write_str(why)?,
         }
         match (&self.rule, &self.why) {
-            (Some(rule), Why::None | Why::Granted | Why::NotGranted | Why::Ceiling) => write!(f, " {rule}"),
+            (Some(rule), Why::None | Why::Granted | Why::NotGranted | Why::Ceiling | Why::Mode) => {
+                write!(f, " {rule}")
+            }
             _ => Ok(()),
         }
     }

@@ -77,10 +77,14 @@ impl Record {
     pub fn doing(mut self, action: &Action) -> Self {
         self = self.by(&action.actor);
         self.verb = Some(action.verb);
+        if let Object::Tool(name) = &action.object {
+            self.tool = Some(name.clone());
+        }
         (self.path, self.to) = match &action.object {
             Object::Path(path) => (Some(path.to_string()), None),
             Object::Move { from, to } => (Some(from.to_string()), Some(to.to_string())),
             Object::Host { host, port } => (Some(format!("{}:{port}", escape(host.as_bytes()))), None),
+            Object::Tool(_) => (None, None),
         };
         self
     }

@@ -153,6 +153,11 @@ impl AgentPolicy {
         Some(denied(*layer, Some(rule), Why::Unjudged(why.into())))
     }
 
+    /// Whether a path belongs to git's records of the work tree, which the agent has since it has some of that.
+    pub(crate) fn is_gits(&self, path: &AbsPath) -> bool {
+        self.git.iter().any(|(git, _)| git.covers(path))
+    }
+
     /// Whether it is a file that may be written by a rule of its own: nothing but a plain file may take its name.
     pub fn is_single_file(&self, path: &AbsPath) -> bool {
         self.siblings.contains_key(path.as_bytes())

@@ -1,14 +1,15 @@
 //! From what a document says to what each agent may do.
 
 use crate::agent::{AgentPolicy, Ceiling, Fallback};
+use crate::modes::Modes;
 use crate::pattern::{Anchor, Pattern, Use};
 use crate::policy::{Compiled, Policy, Words};
 use crate::protected::Protected;
 use crate::rules::{Point, Scope};
 use crate::shown::shown;
-use crate::source::{AgentSource, At, For, PolicySource, Root, RuleSource};
+use crate::source::{AgentSource, At, For, Git, PolicySource, Root, RuleSource};
 use crate::{Access, World, digest, notes, roles};
-use remit_core::{AgentName, Diagnostic, Effect, Place, Rule};
+use remit_core::{AbsPath, AgentName, Diagnostic, Effect, Place, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -96,6 +97,9 @@ pub(crate) fn compile(source: &PolicySource, world: &World) -> Result<Compiled, 
     for approval in &source.approvals {
         found.keep(Pattern::parse(&approval.path, &workspace, Use::Limit));
     }
+    let scratch = source.scratch.iter();
+    let scratch =
+        scratch.filter_map(|path| found.keep(Pattern::parse(path, &workspace, Use::Limit))).collect();
     let mut ready: BTreeMap<&String, (Vec<Point>, Option<Ceiling>)> = BTreeMap::new();
     for (name, agent) in &source.agents {
         if let Err(error) = AgentName::new(name) {
@@ -112,6 +116,8 @@ pub(crate) fn compile(source: &PolicySource, world: &World) -> Result<Compiled, 
                 points.extend(found.points(&role.permissions, &anchor, Scope::Role));
             }
             points.extend(found.points(&agent.permissions, &anchor, Scope::Agent));
+            let hidden = without_git(name, agent, &points, world);
+            points.extend(hidden);
             for request in &agent.requests {
                 found.keep(point(&request.rule, &anchor, Scope::Agent));
             }
@@ -133,10 +139,12 @@ pub(crate) fn compile(source: &PolicySource, world: &World) -> Result<Compiled, 
     let words = Words {
         network: Arc::from("connections are not held yet; every one is allowed"),
         mismatch: Arc::from("the verb does not go with its object"),
+        tool: Arc::from("no rule takes this tool away; what it does is judged by itself"),
     };
+    let modes = Modes::of_all(source);
     let (source, world) = (source.clone(), world.clone());
     let digest = digest::digest(&source, &world);
-    let policy = Policy { source, world, protected, agents, digest, epoch: 1, words };
+    let policy = Policy { source, world, protected, agents, modes, scratch, digest, epoch: 1, words };
     Ok(Compiled { policy, notes: found.list })
 }
 
@@ -147,6 +155,29 @@ fn point(rule: &RuleSource, anchor: &Anchor, scope: Scope) -> Result<Point, Diag
     let text = format!("{} {access}", shown(&rule.path.value));
     let rule = Rule { id: Arc::clone(&rule.id), text: text.into(), place: Some(rule.path.place.clone()) };
     Ok(Point { pattern, access, rule: Arc::new(rule), scope })
+}
+
+/// `git: none`: every `.git` in the workspace, wherever it points, all git folders of the checkout, and those of the
+/// folders above it that the agent's rules would open.
+fn without_git(name: &str, agent: &AgentSource, points: &[Point], world: &World) -> Vec<Point> {
+    let Some(At { value: Git::None, place }) = &agent.git else { return Vec::new() };
+    let rule = setting("git", "none", format!("agents.{name}.git"), place);
+    let any = At { value: "**/.git".to_owned(), place: place.clone() };
+    let (base, workspace) = (world.workspace.clone(), world.workspace.clone());
+    let anchor = Anchor { base, workspace, home: world.home.clone(), root: Root::Host };
+    let any = Pattern::parse(&any, &anchor, Use::Limit).ok();
+    let own = world.workspace.join(b".git").ok();
+    let opened = |git: &AbsPath| points.iter().any(|p| !p.access.is_none() && p.pattern.matches(git));
+    let above = std::iter::successors(world.workspace.parent(), AbsPath::parent);
+    let above = above.filter_map(|folder| folder.join(b".git").ok()).filter(opened);
+    let elsewhere = world.git_dirs.iter().chain(world.linked.as_ref().map(|linked| &linked.common));
+    let mut folders: Vec<AbsPath> = own.into_iter().chain(above).chain(elsewhere.cloned()).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    let patterns = any.into_iter().chain(folders.iter().map(Pattern::of));
+    let none =
+        |pattern| Point { pattern, access: Access::NONE, rule: Arc::clone(&rule), scope: Scope::Agent };
+    patterns.map(none).collect()
 }
 
 fn setting(key: &str, value: impl std::fmt::Display, id: String, place: &Place) -> Arc<Rule> {

@@ -52,7 +52,7 @@ pub(crate) fn need(verb: Verb) -> Option<Access> {
         Verb::Read => Some(Access::READ),
         Verb::Write | Verb::Create | Verb::Delete | Verb::Rename => Some(Access::WRITE),
         Verb::Execute => Some(Access::READ.union(Access::EXECUTE)),
-        Verb::Connect => None,
+        Verb::Connect | Verb::Call => None,
     }
 }
 
@@ -60,16 +60,29 @@ fn by_rules(policy: &Policy, action: &Action) -> Reason {
     let Some(agent) = policy.agent(action.actor.agent.as_str()) else {
         return Reason { layer: Layer::Agent, effect: Effect::Deny, rule: None, why: Why::UnknownAgent };
     };
-    let kept = |reason: Reason, ends: &[&AbsPath]| match (reason.effect, action.verb) {
-        (Effect::Allow | Effect::Ask, Verb::Rename) => {
-            ends.iter().find_map(|path| agent.on_the_way(path)).unwrap_or(reason)
+    let modes = policy.modes.get(action.actor.agent.as_str());
+    let kept = |reason: Reason, ends: &[&AbsPath]| {
+        if reason.effect == Effect::Deny {
+            return reason;
         }
-        _ => reason,
+        let moved = || ends.iter().find_map(|path| agent.on_the_way(path));
+        let moved = if action.verb == Verb::Rename { moved() } else { None };
+        // What every session has is its own, and git's records are git's to keep.
+        let need = need(action.verb).unwrap_or(Access::NONE);
+        let offered = |path: &AbsPath| matches!(agent.judge(path, need).why, Why::Base(_));
+        let own = |path: &&AbsPath| policy.is_private(path) || agent.is_gits(path) || offered(path);
+        let mode = modes.and_then(|modes| modes.verb(action.verb));
+        mode.filter(|_| !ends.iter().all(own)).or(moved).unwrap_or(reason)
     };
     match (need(action.verb), &action.object) {
         (Some(need), Object::Path(path)) => kept(on_path(agent, need, path), &[path]),
         (Some(need), Object::Move { from, to }) => kept(on_both(agent, need, from, to), &[from, to]),
-        (None, Object::Host { .. }) => unjudged(Effect::Allow, &policy.words.network),
+        (None, Object::Tool(tool)) if action.verb == Verb::Call => modes
+            .and_then(|modes| modes.tool(tool))
+            .unwrap_or_else(|| unjudged(Effect::Allow, &policy.words.tool)),
+        (None, Object::Host { .. }) if action.verb == Verb::Connect => {
+            unjudged(Effect::Allow, &policy.words.network)
+        }
         _ => unjudged(Effect::Deny, &policy.words.mismatch),
     }
 }

@@ -51,6 +51,12 @@ impl Feed for AbsPath {
     }
 }
 
+impl Feed for u64 {
+    fn feed(&self, hash: &mut Sha256) {
+        hash.update(self.to_be_bytes());
+    }
+}
+
 impl Feed for bool {
     fn feed(&self, hash: &mut Sha256) {
         hash.update([u8::from(*self)]);
@@ -127,11 +133,13 @@ words! {
     Intents { Intents::Off => 0, Intents::Advise => 1, Intents::Require => 2 }
     Sandbox { Sandbox::Enforce => 0, Sandbox::Advisory => 1 }
     LogAccess { LogAccess::All => 0, LogAccess::Denied => 1, LogAccess::None => 2 }
+    Git { Git::None => 0 }
     AskMode { AskMode::Ask => 0, AskMode::Once => 1, AskMode::Never => 2 }
     Effect { Effect::Allow => 0, Effect::Ask => 1, Effect::Deny => 2 }
     Verb {
         Verb::Read => 0, Verb::Write => 1, Verb::Create => 2, Verb::Delete => 3, Verb::Rename => 4,
         Verb::Execute => 5, Verb::Connect => 6,
+        Verb::Call => 7,
     }
 }
 
@@ -151,12 +159,13 @@ fields! {
     RuleSource { path, access } but id;
     RequestSource { rule, answer };
     CapabilitySource { rule, text };
-    RoleSource { extends, permissions, deny_tools };
-    AgentSource { cli, roles, base_workspace, permissions, requests, requires, provides, network, max_access, system_message, deny_tools } but place;
+    RoleSource { extends, permissions, deny_tools, allow_tools, deny_verbs };
+    AgentSource { cli, roles, base_workspace, permissions, requests, requires, provides, network, max_access, system_message, deny_tools, allow_tools, deny_verbs, git, limits } but place;
+    Limits { memory, processes, cpu };
     AuditSource { log_access_attempts, log_file, alert_on_violation, alert_command };
     ApprovalSource { verb, path } but id;
     TestSource { agent, verb, path, expect };
-    PolicySource { root, default_policy, allow_insecure_default, base, intents, sandbox, global_rules, roles, agents, approvals, audit, tests } but file;
+    PolicySource { root, default_policy, allow_insecure_default, base, intents, sandbox, scratch, global_rules, roles, agents, approvals, audit, tests } but file;
     BaseRule { path, access } but id, why;
     ProtectedPath { path } but id, words, link;
     LinkedTree { common, written };

@@ -116,7 +116,7 @@ pub fn explain(policy: &Policy, facts: &Facts, action: &Action) -> Explanation {
     let ends: Vec<&AbsPath> = match &action.object {
         Object::Path(path) => vec![path],
         Object::Move { from, to } => vec![from, to],
-        Object::Host { .. } => Vec::new(),
+        Object::Host { .. } | Object::Tool(_) => Vec::new(),
     };
     let agent = policy.agent(action.actor.agent.as_str());
     let paths = agent.map_or_else(Vec::new, |agent| {
@@ -197,7 +197,7 @@ fn remedy(
         }
         // Who would have to be asked cannot be yet: a rule is the way.
         Why::Unjudged(why) if reason.effect == Effect::Deny => Remedy::Nothing(why.to_string()),
-        Why::None | Why::NotGranted | Why::Ceiling
+        Why::None | Why::NotGranted | Why::Ceiling | Why::Mode
             if reason.rule.as_ref().is_some_and(|rule| rule.place.is_some()) =>
         {
             match &reason.rule {

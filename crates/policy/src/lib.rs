@@ -41,6 +41,7 @@ mod explain;
 mod glob;
 mod inclusion;
 mod last_names;
+mod modes;
 mod names;
 mod notes;
 mod parse;

@@ -3,7 +3,7 @@
 use crate::agent::AgentPolicy;
 use crate::protected::Protected;
 use crate::rules::{Point, Scope};
-use crate::source::{At, Intents, LogAccess};
+use crate::source::{AskMode, At, Intents, LogAccess, Sandbox};
 use crate::{Access, PolicySource};
 use remit_core::{Diagnostic, Effect, Object, Place, Severity, Verb};
 use std::collections::BTreeMap;
@@ -26,46 +26,52 @@ pub(crate) fn notes(
     notes
 }
 
-/// What the document asks for and nothing holds yet is never accepted in silence.
+/// What the document asks for and nothing holds yet is never accepted in silence: it is an error, unless the document
+/// says that what cannot be held is only said.
 fn not_held(source: &PolicySource) -> Vec<Diagnostic> {
-    let warn = |place: &Place, message: &str| {
-        Diagnostic::new(Severity::Warning, "not-held-yet", place.clone(), message)
+    let advisory = source.sandbox == Sandbox::Advisory;
+    let severity = if advisory { Severity::Warning } else { Severity::Error };
+    let missing = |place: &Place, key: &str, then: &str| {
+        let message = format!("`{key}` {then}");
+        let finding = Diagnostic::new(severity, "not-held-yet", place.clone(), message);
+        if advisory {
+            return finding;
+        }
+        finding.help("remove it, or write `sandbox: advisory`: what is not held is then only said")
     };
-    let asks = source.default_policy.iter().filter(|stated| stated.value == Effect::Ask);
-    let asks = asks.map(|stated| {
+    let mut found = Vec::new();
+    if let Some(stated) = source.default_policy.as_ref().filter(|stated| stated.value == Effect::Ask) {
         let message = "nobody can be asked yet: `remit run` and the hooks refuse what no rule covers";
-        Diagnostic::new(Severity::Note, "not-held-yet", stated.place.clone(), message)
-    });
-    let approvals = source
-        .approvals
-        .first()
-        .map(|a| warn(&a.path.place, "`approvals` are not held yet: nobody is asked"));
-    let network = source.agents.values().filter_map(|agent| agent.network.first());
-    let network = network.map(|n| warn(&n.place, "`network` is not held yet: every connection is possible"));
-    let requests = source.agents.values().filter_map(|agent| agent.requests.first());
-    let requests =
-        requests.map(|r| warn(&r.rule.path.place, "`requests` are not served yet: nothing can be asked for"));
-    let intents = &source.intents;
-    let intents = (intents.value != Intents::Off)
-        .then(|| warn(&intents.place, "`intents` are not held yet: work need not be declared"));
+        found.push(Diagnostic::new(Severity::Note, "not-held-yet", stated.place.clone(), message));
+    }
+    let approvals = source.approvals.first();
+    found.extend(approvals.map(|a| missing(&a.path.place, "approvals", "are not held yet: nobody is asked")));
+    let agents = || source.agents.values();
+    let network = agents().find_map(|agent| agent.network.first());
+    found.extend(
+        network.map(|n| missing(&n.place, "network", "is not held yet: every connection is possible")),
+    );
+    // What is never granted is held by not being granted.
+    let asked = agents().flat_map(|agent| &agent.requests).find(|request| request.answer != AskMode::Never);
+    found
+        .extend(asked.map(|r| {
+            missing(&r.rule.path.place, "requests", "are not served yet: nothing can be asked for")
+        }));
+    let limits = agents().find_map(|agent| agent.limits.as_ref());
+    found.extend(
+        limits.map(|l| missing(&l.place, "limits", "are not held yet: a session may use the whole machine")),
+    );
+    let intents = Some(&source.intents).filter(|intents| intents.value != Intents::Off);
+    found
+        .extend(intents.map(|i| missing(&i.place, "intents", "are not held yet: work need not be declared")));
     let At { value: audit, place } = &source.audit;
     let told = audit.log_access_attempts != LogAccess::Denied
         || audit.log_file.is_some()
         || audit.alert_on_violation
         || !audit.alert_command.is_empty();
-    let audit = told.then(|| {
-        warn(
-            place,
-            "`audit` is not obeyed yet: refusals and changes are in the ledger, and nothing else is told",
-        )
-    });
-    let tools = source.agents.values().flat_map(|a| &a.deny_tools);
-    let tools = tools.chain(source.roles.values().flat_map(|r| &r.deny_tools)).next();
-    let tools = tools.map(|t| warn(&t.place, "`tools` are not held yet: every tool may be called"));
-    let spoken = source.agents.values().find(|a| a.system_message.is_some());
-    let spoken = spoken.map(|a| warn(&a.place, "`system_message` is not handed to the program yet"));
-    let all = [intents, audit, tools, spoken].into_iter().flatten();
-    asks.chain(approvals).chain(network).chain(requests).chain(all).collect()
+    let audit = "`audit` is not obeyed yet: refusals and changes are in the ledger, and nothing else is told";
+    found.extend(told.then(|| Diagnostic::new(Severity::Warning, "not-held-yet", place.clone(), audit)));
+    found
 }
 
 fn of_protected(point: &Point, place: &Place, protected: &Protected) -> Option<Diagnostic> {

@@ -1,9 +1,11 @@
 //! A compiled policy. It never changes; another one takes its place.
 
 use crate::agent::AgentPolicy;
+use crate::modes::Modes;
+use crate::pattern::Pattern;
 use crate::protected::Protected;
 use crate::{PolicySource, World};
-use remit_core::{AbsPath, Diagnostic, Digest};
+use remit_core::{AbsPath, Diagnostic, Digest, Rule};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ pub struct Policy {
     pub(crate) world: World,
     pub(crate) protected: Protected,
     pub(crate) agents: BTreeMap<String, AgentPolicy>,
+    pub(crate) modes: BTreeMap<String, Modes>,
+    pub(crate) scratch: Vec<Pattern>,
     pub(crate) digest: Digest,
     pub(crate) epoch: u64,
     pub(crate) words: Words,
@@ -24,6 +28,7 @@ pub struct Policy {
 pub(crate) struct Words {
     pub(crate) network: Arc<str>,
     pub(crate) mismatch: Arc<str>,
+    pub(crate) tool: Arc<str>,
 }
 
 /// A policy that compiled, and what is worth knowing about it.
@@ -31,7 +36,8 @@ pub(crate) struct Words {
 pub struct Compiled {
     /// The policy.
     pub policy: Policy,
-    /// Warnings and notes; no errors.
+    /// Warnings and notes; and errors `not-held-yet`, with which nothing may run under the policy: it could be
+    /// asked, and would not be held.
     pub notes: Vec<Diagnostic>,
 }
 
@@ -79,6 +85,26 @@ impl Policy {
     pub fn speaks_below(&self, agent: &str, folder: &AbsPath) -> bool {
         self.protected.speaks_below(folder)
             || self.agent(agent).is_none_or(|agent| agent.speaks_below(folder))
+    }
+
+    /// Whether a path lies in a folder of the session's own: its home, its temporary folders.
+    pub(crate) fn is_private(&self, path: &AbsPath) -> bool {
+        !self.world.workspace.covers(path) && self.world.private.iter().any(|folder| folder.covers(path))
+    }
+
+    /// Whether the document says of a path that it is scratch.
+    pub fn is_scratch(&self, path: &AbsPath) -> bool {
+        self.scratch.iter().any(|pattern| pattern.matches(path))
+    }
+
+    /// The names of the tools that an agent has taken away, as written: `*` stands for any characters.
+    pub fn denied_tools(&self, agent: &str) -> impl Iterator<Item = &str> {
+        self.modes.get(agent).into_iter().flat_map(Modes::denied_tools)
+    }
+
+    /// The first rule about tools that binds an agent: a program without hooks is not held to it.
+    pub fn tool_rule(&self, agent: &str) -> Option<&Arc<Rule>> {
+        self.modes.get(agent).and_then(Modes::about_tools)
     }
 
     /// What the document says, for settings that are not judgements: base, intents, sandbox, audit, CLIs.

@@ -124,7 +124,7 @@ impl Protected {
         match object {
             Object::Path(path) => self.end(verb, path),
             Object::Move { from, to } => self.end(verb, from).or_else(|| self.end(verb, to)),
-            Object::Host { .. } => None,
+            Object::Host { .. } | Object::Tool(_) => None,
         }
     }
 

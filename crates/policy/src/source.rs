@@ -116,6 +116,10 @@ pub struct RoleSource {
     pub permissions: Vec<RuleSource>,
     /// Tools that its agents may not use, by the host's name.
     pub deny_tools: Vec<At<String>>,
+    /// The only tools that its agents may use; empty: not said.
+    pub allow_tools: Vec<At<String>>,
+    /// Verbs that its agents may not use, whatever the path.
+    pub deny_verbs: Vec<At<Verb>>,
 }
 
 /// An agent.
@@ -145,6 +149,32 @@ pub struct AgentSource {
     pub system_message: Option<String>,
     /// Tools that it may not use, by the host's name.
     pub deny_tools: Vec<At<String>>,
+    /// The only tools that it may use; empty: not said.
+    pub allow_tools: Vec<At<String>>,
+    /// Verbs that it may not use, whatever the path.
+    pub deny_verbs: Vec<At<Verb>>,
+    /// What it has of git's records, if not what goes with the work tree.
+    pub git: Option<At<Git>>,
+    /// How much of the machine its sessions may use.
+    pub limits: Option<At<Limits>>,
+}
+
+/// What an agent has of git's records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Git {
+    /// Nothing: no `.git` of the checkout is there for it.
+    None,
+}
+
+/// How much of the machine a session may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Bytes.
+    pub memory: Option<u64>,
+    /// How many at once.
+    pub processes: Option<u64>,
+    /// Hundredths of a core.
+    pub cpu: Option<u64>,
 }
 
 impl AgentSource {
@@ -163,6 +193,10 @@ impl AgentSource {
             max_access: None,
             system_message: None,
             deny_tools: Vec::new(),
+            allow_tools: Vec::new(),
+            deny_verbs: Vec::new(),
+            git: None,
+            limits: None,
         }
     }
 }
@@ -242,6 +276,8 @@ pub struct PolicySource {
     pub intents: At<Intents>,
     /// What holds the session.
     pub sandbox: Sandbox,
+    /// Paths whose allowed changes are only counted.
+    pub scratch: Vec<At<String>>,
     /// Rules for many.
     pub global_rules: Vec<(RuleSource, For)>,
     /// Roles.
@@ -268,6 +304,7 @@ impl PolicySource {
             base: Base::default(),
             intents: At { value: Intents::default(), place: nowhere.clone() },
             sandbox: Sandbox::default(),
+            scratch: Vec::new(),
             global_rules: Vec::new(),
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),

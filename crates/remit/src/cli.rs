@@ -95,6 +95,9 @@ pub(crate) struct CheckArgs {
     /// One JSON object on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the JSON Schema of the language, and check nothing.
+    #[arg(long, conflicts_with_all = ["file", "json"])]
+    pub(crate) schema: bool,
 }
 
 /// Arguments of `remit explain`.
@@ -102,9 +105,9 @@ pub(crate) struct CheckArgs {
 pub(crate) struct ExplainArgs {
     /// The agent, as remit.yaml names it.
     pub(crate) agent: String,
-    /// read, write, create, delete, rename, execute or connect.
+    /// read, write, create, delete, rename, execute, connect or call.
     pub(crate) verb: String,
-    /// A path, relative to this folder, absolute or below `~/`; for rename `FROM:TO`.
+    /// A path, relative to this folder, absolute or below `~/`; for rename `FROM:TO`, for call a tool.
     pub(crate) object: OsString,
     /// One JSON object on standard output.
     #[arg(long)]

@@ -208,3 +208,42 @@ fn where_the_process_stands_does_not_matter_where_it_is_not_asked() -> Result<()
     assert_eq!(outcome.code, 4, "{}", outcome.stderr);
     Ok(())
 }
+
+#[test]
+fn a_tool_that_is_taken_away_is_refused_with_its_rule_in_one_record() -> Result<()> {
+    let env = workspace()?;
+    let more = "    tools: {deny: [\"mcp__db__*\", WebFetch]}\n    roles: [few]\nroles:\n  few: {tools: {allow: [Read, WebFetch, \"mcp__*\"]}}\n";
+    env.write(env.project().join("remit.yaml"), format!("{POLICY}{more}"))?;
+    let out = json!({"file_path": env.project().join("out/a")});
+    for (id, tool, input, place) in [
+        ("t1", "WebFetch", json!({"url": "https://example.org"}), Some("remit.yaml:8")),
+        ("t2", "mcp__db__drop", json!({}), Some("remit.yaml:8")),
+        ("t3", "Bash", json!({"command": "rm -r out"}), Some("remit.yaml:11")),
+        ("t4", "mcp__web__get", json!({}), None),
+        ("t5", "Read", out, None),
+    ] {
+        let outcome = hook(&env, payload(&env, tool, id, input).as_bytes())?;
+        let records: Vec<Value> =
+            records(&env, &["-n", "0"])?.into_iter().filter(|r| r["call"] == id).collect();
+        assert_eq!(
+            (outcome.code, records.len()),
+            (if place.is_some() { 2 } else { 0 }, 1),
+            "{tool}: {records:#?}"
+        );
+        let [record] = records.as_slice() else { continue };
+        assert_eq!(record["tool"], tool);
+        let Some(place) = place else { continue };
+        assert!(
+            outcome.stderr.contains(place) && outcome.stderr.contains("[layer agent]"),
+            "{}",
+            outcome.stderr
+        );
+        assert_eq!((&record["verb"], &record["layer"]), (&json!("call"), &json!("agent")), "{record:#}");
+        assert_eq!(record["rule_at"], place, "{record:#}");
+        let told = env.run(&mut env.remit(["explain", "claude", "call", tool])?)?.ended(1)?;
+        assert!(told.stdout.contains(place.trim_start_matches("remit.yaml")), "{}", told.stdout);
+    }
+    let told = env.run(&mut env.remit(["explain", "claude", "call", "Read"])?)?.ended(0)?;
+    assert!(told.stdout.contains("no rule takes this tool away"), "{}", told.stdout);
+    Ok(())
+}

@@ -24,6 +24,10 @@ pub struct Adapter {
     pub environment: EnvironmentSpec,
     /// How hooks are handed to it.
     pub hooks: Option<HookSpec>,
+    /// How a system message is handed to it.
+    pub prompt: Option<PromptSpec>,
+    /// How it is told which tools not to offer.
+    pub tools: Option<ToolSpec>,
 }
 
 /// The CLI's folder.
@@ -105,6 +109,22 @@ pub struct HookSpec {
     pub host: String,
     /// The flag that takes a settings file.
     pub flag: String,
+}
+
+/// How a system message is handed to the CLI.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromptSpec {
+    /// The flag that takes text to put behind its own system prompt.
+    pub flag: String,
+}
+
+/// How the CLI is told which tools not to offer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolSpec {
+    /// The flag that takes names, `=` before them and commas between.
+    pub deny: String,
 }
 
 /// The adapters that Remit brings.

@@ -8,7 +8,7 @@ use crate::words;
 use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
 use remit_core::{AbsPath, Action, AgentName, CallId, Decision, Effect, Object, Verb};
 use remit_ledger::{Door, Event, Record};
-use remit_policy::{Policy, decide};
+use remit_policy::{Facts, Policy, decide};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,9 @@ const REMEMBERED: usize = 4096;
 
 /// Tells the gate that a call begins or ends; an error is the caller's denial.
 pub type Tell = Box<dyn Fn(&Control) -> Result<(), String> + Send + Sync>;
+
+/// What was asked for, as it was spelled; what that means, and the answer.
+type Refused = (Option<String>, Action, Decision);
 
 /// Answers for one actor.
 pub struct Desk {
@@ -81,10 +84,12 @@ impl Desk {
         if let Some(verdict) = known(&self.answered.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(verdict);
         }
-        let verdict = match self.worst(call) {
-            Some((effort, action, decision)) => {
-                let mut record = Record::access(now(), Door::Hook, &action, &decision)
-                    .spelled(effort.asked.as_bytes(), None);
+        let verdict = match self.tool(call).or_else(|| self.worst(call)) {
+            Some((asked, action, decision)) => {
+                let mut record = Record::access(now(), Door::Hook, &action, &decision);
+                if let Some(asked) = asked {
+                    record = record.spelled(asked.as_bytes(), None);
+                }
                 if conversation == Some(CANARY_CONVERSATION) && !self.tested.swap(true, Ordering::Relaxed) {
                     record =
                         self.recorder.record(Event::Hooks, Door::Hook).with("hooks", "refused a test call");
@@ -125,9 +130,18 @@ impl Desk {
         Ok(Answer::Explained { explanation })
     }
 
+    /// The answer to the call itself, whatever it does, unless it is allowed.
+    fn tool(&self, call: &ToolCall) -> Option<Refused> {
+        let actor = self.recorder.actor().clone();
+        self.policy.agent(actor.agent.as_str())?;
+        let action = Action { actor, verb: Verb::Call, object: Object::Tool(call.tool.clone()) };
+        let decision = decide(&self.policy, &Facts::default(), &action);
+        (decision.effect != Effect::Allow).then_some((None, action, decision))
+    }
+
     /// The first effort with the most restrictive answer, unless all are allowed. A call that shows no effort
     /// is still somebody's: an agent that the policy does not know may make none.
-    fn worst(&self, call: &ToolCall) -> Option<(Effort, Action, Decision)> {
+    fn worst(&self, call: &ToolCall) -> Option<Refused> {
         let root = AbsPath::root();
         let nothing = Effort { verb: Verb::Read, asked: String::new(), path: root, to: None };
         let unknown = self.policy.agent(self.recorder.actor().agent.as_str()).is_none();
@@ -140,7 +154,7 @@ impl Desk {
             let action = Action { actor: self.recorder.actor().clone(), verb: effort.verb, object };
             let facts = self.sight.facts(&self.policy, &action);
             let decision = decide(&self.policy, &facts, &action);
-            (effort, action, decision)
+            (Some(effort.asked), action, decision)
         });
         let refused = judged.filter(|(_, _, decision)| decision.effect != Effect::Allow);
         refused.reduce(|worst, next| if next.2.effect > worst.2.effect { next } else { worst })

@@ -80,7 +80,8 @@ impl Sight {
     fn objection(&self, policy: &Policy, action: &Action) -> Option<Objection> {
         let decision = decide(policy, &Facts::default(), action);
         let agent = policy.agent(action.actor.agent.as_str())?;
-        if decision.effect == Effect::Deny || matches!(action.object, Object::Host { .. }) {
+        let on_paths = matches!(action.object, Object::Path(_) | Object::Move { .. });
+        if decision.effect == Effect::Deny || !on_paths {
             return None;
         }
         let eyes = Eyes { sight: self, policy, agent, action, decision };
@@ -123,7 +124,7 @@ impl Eyes<'_> {
         let (one, other) = match &self.action.object {
             Object::Path(path) => (Some(path), None),
             Object::Move { from, to } => (Some(from), Some(to)),
-            Object::Host { .. } => (None, None),
+            Object::Host { .. } | Object::Tool(_) => (None, None),
         };
         one.into_iter().chain(other)
     }

@@ -10,6 +10,7 @@ use crate::choose::Chosen;
 use crate::desk::Desk;
 use crate::facts::Sight;
 use crate::git_hooks::hooks_around;
+use crate::handed::Handed;
 use crate::home::{Home, HomeError};
 use crate::ignored::{self, Ignored};
 use crate::lease::{self, Lease};
@@ -192,12 +193,13 @@ impl Parts<'_> {
         if ignored.disputed {
             notes.push(DISPUTED.to_owned());
         }
+        notes.extend(self.tools_not_held(&policy));
         let (rules, marks) = ignored.into_parts();
-        let (recorder, scratch) = (self.recorder(&policy)?, self.scratch(tree, &rules));
+        let (recorder, scratch) = (self.recorder(&policy)?, self.scratch(&policy, tree, &rules));
         let warden = Warden::new(Arc::clone(&policy), recorder, scratch, marks, self.tree_lock()?);
         let holder = self.recorder(&policy)?;
         let sight = Sight::of_session(&plan);
-        let spec = self.spec(plan, Arc::new(warden), &socket)?;
+        let spec = self.spec(&policy, plan, Arc::new(warden), &socket)?;
         let elsewhere = spec.cwd.as_bytes() == base::HOME.as_bytes();
         // The first record comes before the first deed.
         let mut record = holder.record(Event::SessionStart, Door::Holder);
@@ -244,6 +246,12 @@ impl Parts<'_> {
         socket.serve(Arc::clone(&desk), running.gate()).map_err(RunError::Socket)?;
         let (lease, state, id) = (self.lease, self.state, self.id);
         Ok(Session { id, notes, elsewhere, running, signals, desk, state, lease, _socket: socket })
+    }
+
+    /// Only a hook sees which tool is called.
+    fn tools_not_held(&self, policy: &Policy) -> Option<String> {
+        let rule = policy.tool_rule(self.chosen.agent.as_str()).filter(|_| self.hooks.is_none())?;
+        Some(format!("not held: {rule}, since no hook of this program's calls Remit"))
     }
 
     /// The program and its arguments, as they are recorded.
@@ -312,15 +320,21 @@ impl Parts<'_> {
         options.open(self.state.tree_lock()).map_err(RunError::Tree)
     }
 
-    fn scratch(&self, tree: Option<WorkTree>, ignored: &str) -> Scratch {
+    fn scratch(&self, policy: &Arc<Policy>, tree: Option<WorkTree>, ignored: &str) -> Scratch {
         let exclude = ignored::text(&self.workspace.root.as_path().join(".git/info/exclude"));
         let folders = base::session_rules(&self.workspace.root).into_iter().map(|rule| rule.path).collect();
         // An index that cannot be read makes everything work: more is recorded, never less.
         let tracked = tree.filter(|tree| tree.top == self.workspace.root).and_then(|tree| tree.tracked);
-        Scratch::new(&self.workspace.root, folders, tracked, &[&exclude, ignored])
+        Scratch::new(Arc::clone(policy), folders, tracked, &[&exclude, ignored])
     }
 
-    fn spec(&self, plan: Plan, warden: Arc<Warden>, socket: &Socket) -> Result<Spec, RunError> {
+    fn spec(
+        &self,
+        policy: &Policy,
+        plan: Plan,
+        warden: Arc<Warden>,
+        socket: &Socket,
+    ) -> Result<Spec, RunError> {
         let environment = self.workspace.environment();
         let mut vars: BTreeMap<OsString, OsString> = match &self.chosen.adapter {
             Some(adapter) => environment.for_session(&adapter.environment),
@@ -328,6 +342,8 @@ impl Parts<'_> {
         };
         vars.extend(self.home.vars.clone());
         vars.extend(self.caches.vars.clone());
+        let handed = Handed::to(self.chosen, policy);
+        vars.extend(handed.vars);
         let cwd = self.cwd(&plan)?;
         vars.insert("PWD".into(), cwd.as_path().into());
         let mut files = vec![
@@ -355,6 +371,7 @@ impl Parts<'_> {
             wrapped.extend([OsString::from(&hooks.flag), INNER_SETTINGS.into()]);
             arguments = wrapped;
         }
+        arguments.extend(handed.arguments);
         arguments.extend(self.chosen.args.iter().cloned());
         let front = pty::in_foreground(std::io::stdin());
         let stdio = self.terminal.map_or(Stdio::Inherit, |size| Stdio::Pty { size, front });

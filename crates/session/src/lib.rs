@@ -17,6 +17,7 @@ pub mod desk;
 pub mod environment;
 pub mod facts;
 mod git_hooks;
+pub mod handed;
 pub mod holder;
 pub mod home;
 pub mod ignored;

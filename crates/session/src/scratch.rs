@@ -1,11 +1,14 @@
 //! What is work and what is scratch. Scratch is held by the policy like everything else, but its allowed
-//! changes are only counted: the private home, temporary folders, git's internals, what git ignores.
+//! changes are only counted: the private home, temporary folders, git's internals, what git ignores, what the policy
+//! calls so.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use remit_core::{AbsPath, Verb};
 use remit_git::Tracked;
+use remit_policy::Policy;
 use remit_sandbox::Operation;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Folders of `.git` that say what git will do next: that there is one is no bookkeeping.
 const PLANS: [&[u8]; 3] = [b"rebase-merge", b"rebase-apply", b"sequencer"];
@@ -16,6 +19,8 @@ const ORDERS: [&[u8]; 5] = [b"git-rebase-todo", b"todo", b"opts", b"strategy", b
 #[derive(Debug)]
 pub struct Scratch {
     folders: Vec<AbsPath>,
+    /// What the policy calls scratch.
+    policy: Arc<Policy>,
     workspace: AbsPath,
     ignored: Gitignore,
     /// What git tracks is work, whatever is ignored. Where nothing is tracked, or that cannot be told, all is work:
@@ -26,7 +31,8 @@ pub struct Scratch {
 impl Scratch {
     /// For a workspace; `folders` are scratch as a whole, and no other folder has a file of theirs. `rules` are the
     /// lines of ignore files, those that count less first.
-    pub fn new(workspace: &AbsPath, folders: Vec<AbsPath>, tracked: Option<Tracked>, rules: &[&str]) -> Self {
+    pub fn new(policy: Arc<Policy>, folders: Vec<AbsPath>, tracked: Option<Tracked>, rules: &[&str]) -> Self {
+        let workspace = policy.world().workspace.clone();
         let mut builder = GitignoreBuilder::new(workspace.as_path());
         for line in rules.iter().flat_map(|text| text.lines()) {
             // A bad line ignores nothing: more is recorded, never less.
@@ -34,7 +40,7 @@ impl Scratch {
         }
         let ignored = builder.build().unwrap_or_else(|_| Gitignore::empty());
         let tracked = tracked.filter(|tracked| !tracked.is_empty());
-        Self { folders, workspace: workspace.clone(), ignored, tracked }
+        Self { folders, policy, workspace, ignored, tracked }
     }
 
     /// Whether an allowed change is only counted.
@@ -63,7 +69,7 @@ impl Scratch {
 
     /// Whether a name is scratch.
     fn has(&self, path: &AbsPath, is_dir: bool) -> bool {
-        if in_git(path).is_some() {
+        if in_git(path).is_some() || self.policy.is_scratch(path) {
             return true;
         }
         // A workspace below a scratch folder (in `/tmp`, say) is work all the same.
@@ -108,9 +114,26 @@ mod tests {
         remit_git::tracked(&repository.path().join(".git")).unwrap()
     }
 
+    fn policy() -> Arc<Policy> {
+        let world = remit_policy::World {
+            workspace: AbsPath::new("/w/p").unwrap(),
+            home: AbsPath::new("/home/me").unwrap(),
+            base: Vec::new(),
+            sealed: Vec::new(),
+            protected: Vec::new(),
+            git_dirs: Vec::new(),
+            linked: None,
+            private: Vec::new(),
+            single_files: Default::default(),
+        };
+        let text = "version: \"1.0\"\nscratch: [gen, \"**/*.log\"]\n";
+        let source = remit_config::load("remit.yaml", text.as_bytes()).unwrap();
+        Arc::new(Policy::compile(&source, &world).unwrap().policy)
+    }
+
     fn scratch(tracked: Option<Tracked>) -> Scratch {
         let folders = ["/home/agent", "/w"].map(|path| AbsPath::new(path).unwrap()).to_vec();
-        Scratch::new(&AbsPath::new("/w/p").unwrap(), folders, tracked, &["target/\n*.o\n", "!keep.o\n"])
+        Scratch::new(policy(), folders, tracked, &["target/\n*.o\n", "!keep.o\n"])
     }
 
     #[test]
@@ -121,6 +144,7 @@ mod tests {
         assert!(!has("/w/p/.git"));
         assert!(!has("/w/p/src/main.rs") && !has("/w/p/keep.o") && !has("/w/p/.gitignore"));
         assert!(!has("/w/p/kept.o"), "it is tracked");
+        assert!(has("/w/p/gen/a/b") && has("/w/p/src/x.log") && !has("/w/p/generated"), "the policy says so");
         assert!(has("/home/agent/x") && has("/w/x") && !has("/srv/x"));
         for unknown in [None, Some(Tracked::default())] {
             let scratch = scratch(unknown);

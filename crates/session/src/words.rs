@@ -27,6 +27,9 @@ fn instead(action: &Action, reason: &Reason) -> String {
             "Leave it as it is; if the task needs it changed, say so and let a person do it.".to_owned()
         }
         (Why::None, _) => "Work without it; nothing that you can ask for opens it.".to_owned(),
+        (Why::Mode, _) => {
+            "Do without it, or say what you need and let a person change that in remit.yaml.".to_owned()
+        }
         (Why::UnknownAgent, _) => "A person must add the agent to remit.yaml.".to_owned(),
         (_, Layer::System | Layer::Agent) => format!(
             "Do this part within the paths that {agent} may use (`remit explain {agent} {} {}` tells which rules \

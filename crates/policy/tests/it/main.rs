@@ -4,6 +4,7 @@
 mod attacks;
 mod laws;
 mod meaning;
+mod modes;
 mod protected;
 mod reference;
 mod speaking;

@@ -1,8 +1,8 @@
 //! What is said: errors and notes with their places, explanations and what would change an answer.
 
 use crate::team::{AGENT, Team, action, ask, may, path, why};
-use remit_core::{Effect, Layer, Object, Verb};
-use remit_policy::source::{ApprovalSource, AskMode, RequestSource};
+use remit_core::{Effect, Layer, Object, Severity, Verb};
+use remit_policy::source::{ApprovalSource, AskMode, RequestSource, Sandbox};
 use remit_policy::{Facts, Fate, explain};
 
 #[test]
@@ -147,6 +147,14 @@ fn what_is_not_held_yet_is_said() {
     agent.network.push(host);
     agent.requests.push(RequestSource { rule, answer: AskMode::Ask });
     assert_eq!(team.notes(), ["not-held-yet"; 3]);
+    let severities = |team: &Team| -> Vec<Severity> {
+        team.try_compile().unwrap().notes.iter().map(|found| found.severity).collect()
+    };
+    assert_eq!(severities(&team), [Severity::Error; 3]);
+    team.source.sandbox = Sandbox::Advisory;
+    assert_eq!(severities(&team), [Severity::Warning; 3]);
+    team.agent(AGENT).requests.iter_mut().for_each(|request| request.answer = AskMode::Never);
+    assert_eq!(severities(&team).len(), 2, "what is never granted is held by that");
 }
 
 #[test]

@@ -3,9 +3,12 @@
 use crate::cli::CheckArgs;
 use crate::report::{self, Failure, OK, Texts};
 use remit_core::{AbsPath, Diagnostic, Exit, Place, Severity};
+use remit_policy::source::Cli;
 use remit_policy::{Access, Policy};
+use remit_session::adapter::Adapter;
 use remit_session::base;
 use remit_session::environment::Environment;
+use remit_session::handed::{SYSTEM_MESSAGE, message};
 use remit_session::listings::remembering;
 use remit_session::unignored::unignored;
 use remit_session::workspace::{OpenError, Workspace};
@@ -16,6 +19,10 @@ use std::path::Path;
 
 /// Checks a policy. Exit 0 if it has no error, 3 if it has.
 pub(crate) fn run(args: &CheckArgs, environment: &Environment) -> Result<Exit, Failure> {
+    if args.schema {
+        report::say(&format!("{:#}\n", remit_config::schema()))?;
+        return Ok(Exit::Yes);
+    }
     let (file, text, findings) = match open(args, environment) {
         Ok(workspace) => {
             let findings = examine(&workspace)?;
@@ -89,6 +96,7 @@ fn of_paths(workspace: &Workspace, policy: &Policy) -> Result<Vec<Diagnostic>, O
         findings.extend(unignored(workspace, policy)?);
     }
     findings.extend(without_programs(policy));
+    findings.extend(of_the_clis(policy));
     findings.extend(linked(workspace, policy));
     Ok(findings)
 }
@@ -126,6 +134,37 @@ fn linked(workspace: &Workspace, policy: &Policy) -> Vec<Diagnostic> {
     };
     let world = policy.world();
     world.protected.iter().filter(|one| world.workspace.covers(&one.path)).filter_map(told).collect()
+}
+
+/// What an agent's program cannot be held to, or may not heed.
+fn of_the_clis(policy: &Policy) -> Vec<Diagnostic> {
+    let warn = |code, place: &Place, message: String| {
+        Diagnostic::new(Severity::Warning, code, place.clone(), message)
+    };
+    let mut findings = Vec::new();
+    for (name, agent) in &policy.source().agents {
+        let adapter = match &agent.cli {
+            Some(Cli::Adapter(cli)) => Adapter::named(&cli.value).and_then(Result::ok),
+            _ => None,
+        };
+        let hooked = adapter.as_ref().is_some_and(|adapter| adapter.hooks.is_some());
+        let rule = policy.tool_rule(name).filter(|_| !hooked);
+        if let Some((rule, place)) = rule.and_then(|rule| Some((rule, rule.place.as_ref()?))) {
+            let message = format!(
+                "`{}` is not held for `{name}`: its program has no hook that `remit run` could register",
+                rule.text
+            );
+            findings.push(warn("tools-not-held", place, message));
+        }
+        let heeds = adapter.as_ref().is_some_and(|adapter| adapter.prompt.is_some());
+        if message(agent).is_some() && !heeds {
+            let words = format!(
+                "the `system_message` of `{name}` is handed to its program as {SYSTEM_MESSAGE}, which it may not read"
+            );
+            findings.push(warn("message-unheeded", &agent.place, words));
+        }
+    }
+    findings
 }
 
 /// Agents that a rule keeps from starting the system's programs: everything fails then, and nobody sees why.

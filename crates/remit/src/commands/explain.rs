@@ -49,7 +49,7 @@ fn of_policy(args: &ExplainArgs, environment: &Environment) -> Result<(Action, E
     let ends = match &action.object {
         Object::Path(path) => vec![path],
         Object::Move { from, to } => vec![from, to],
-        Object::Host { .. } => Vec::new(),
+        Object::Host { .. } | Object::Tool(_) => Vec::new(),
     };
     let caches = workspace.caches();
     let withheld = ends.into_iter().filter_map(|path| caches.not_offered(&policy, &args.agent, path)).next();
@@ -113,6 +113,7 @@ fn object(verb: Verb, text: &OsStr, environment: &Environment) -> Result<Object,
             let port = port.ok_or_else(|| usage(format!("`{shown}` does not end in a port, 0 to 65535")))?;
             Ok(Object::Host { host: String::from_utf8_lossy(host).into_owned(), port })
         }
+        Verb::Call => Ok(Object::Tool(String::from_utf8_lossy(bytes).into_owned())),
         Verb::Rename => {
             let wrong = format!("`{shown}` is one path: rename takes two, such as `{shown}:{shown}.old`");
             let (from, to) = split(&wrong)?;

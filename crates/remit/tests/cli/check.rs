@@ -34,7 +34,7 @@ fn errors_are_shown_where_they_stand() -> Result<()> {
     2> 4 │     permisions: []
     2>   │     ━━━━━━━━━━
     2>   │
-    2>   ╰ help: did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`
+    2>   ╰ help: did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`, `verbs`, `git`, `limits`
     2>
     2> error[unknown-access]: `rread` is no word for access
     2>   ╭▸ remit.yaml:7:31
@@ -53,7 +53,7 @@ fn errors_are_shown_where_they_stand() -> Result<()> {
     insta::assert_snapshot!(serde_json::to_string_pretty(&said["findings"][0])?, @r#"
     {
       "code": "unknown-key",
-      "help": "did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`",
+      "help": "did you mean `permissions`? known here: `cli`, `roles`, `base_workspace`, `permissions`, `requests`, `capabilities`, `network`, `max_access`, `system_message`, `tools`, `verbs`, `git`, `limits`",
       "message": "`agents.a` has no key `permisions`",
       "place": {
         "column": 5,
@@ -240,16 +240,16 @@ fn what_is_out_of_bounds_and_lies_in_gits_records_all_the_same() -> Result<()> {
     env.repo()?.commit("with a secret in it")?;
     insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @r#"
     $ remit check
-    ok  remit.yaml: no errors, 1 warning, 0 notes
-    2> warning[none-but-tracked]: `secrets/** none` covers `secrets/key`, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it
+    2> error[none-but-tracked]: `secrets/** none` covers `secrets/key`, which git tracks: `git show` reads it from git's records, and `git add -A`, `git commit -a` or `git stash` inside fail on it
     2>   ╭▸ remit.yaml:3:12
     2>   │
     2> 3 │   - {path: "secrets/**", access: none, for: all}
     2>   │            ━━━━━━━━━━━━
     2>   │
-    2>   ╰ help: `git rm --cached -- secrets/key` and commit; what was committed before stays readable until the history is rewritten, so change the secret, or hide `.git` from the agent
+    2>   ╰ help: `git rm --cached -- secrets/key` and commit; what was committed before stays readable until the history is rewritten, so change the secret; or write `git: none` for the agent, which then has no `.git`
     2>
-    = 0
+    2> remit.yaml: 1 error
+    = 3
     "#);
     Ok(())
 }
@@ -257,7 +257,7 @@ fn what_is_out_of_bounds_and_lies_in_gits_records_all_the_same() -> Result<()> {
 #[test]
 fn what_concerns_the_whole_file_is_said_so_and_a_setting_is_shown() -> Result<()> {
     let env = workspace()?;
-    let text = "version: \"1.0\"\nintents: require\naudit:\n  alert_on_violation: true\nagents: {}\n";
+    let text = "version: \"1.0\"\nintents: require\naudit:\n  alert_on_violation: true\nagents: {}\nsandbox: advisory\n";
     env.write(env.project().join("remit.yaml"), text)?;
     std::os::unix::fs::symlink("docs", env.project().join(".claude"))?;
     insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"

@@ -309,7 +309,7 @@ fn what_is_asked_wrongly_is_answered_with_an_example() -> Result<()> {
     2> error: a path is empty: `.` is this folder
     = 2
     $ remit explain default fly x
-    2> error: `fly` is not a verb (read, write, create, delete, rename, execute, connect)
+    2> error: `fly` is not a verb (read, write, create, delete, rename, execute, connect, call)
     = 2
     ");
     Ok(())

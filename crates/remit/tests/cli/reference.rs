@@ -87,6 +87,7 @@ fn check() -> Result<()> {
     Options:
       -C, --directory <DIR>  Use this folder as if the command had been given there
           --json             One JSON object on standard output
+          --schema           Print the JSON Schema of the language, and check nothing
       -h, --help             Print help
     ");
     Ok(())
@@ -101,8 +102,9 @@ fn explain() -> Result<()> {
 
     Arguments:
       <AGENT>   The agent, as remit.yaml names it
-      <VERB>    read, write, create, delete, rename, execute or connect
-      <OBJECT>  A path, relative to this folder, absolute or below `~/`; for rename `FROM:TO`
+      <VERB>    read, write, create, delete, rename, execute, connect or call
+      <OBJECT>  A path, relative to this folder, absolute or below `~/`; for rename `FROM:TO`, for call
+                a tool
 
     Options:
       -C, --directory <DIR>  Use this folder as if the command had been given there

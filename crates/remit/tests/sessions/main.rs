@@ -14,6 +14,7 @@ mod inside;
 mod jobs;
 mod leftovers;
 mod links;
+mod modes;
 mod place;
 mod records;
 mod shell;
