@@ -78,12 +78,16 @@ pub fn propose(facts: &Facts) -> String {
     out
 }
 
-const HEAD: &str = r#"# What each coding agent may do here. People edit this file; agents cannot.
+/// Where the schema of the language lies beside a policy.
+pub const SCHEMA: &str = ".orchestration/remit.schema.json";
+
+const HEAD: &str = r#"# yaml-language-server: $schema=.orchestration/remit.schema.json
+# What each coding agent may do here. People edit this file; agents cannot.
 # `remit check` reads it, `remit explain AGENT VERB PATH` says what it means.
 version: "1.0"
 root: host              # a leading "/" is the machine's root; `workspace` would make it this folder
 default_policy: deny    # what no rule covers is refused
-intents: off            # `require`: no change without declared work
+intents: off            # `require` (no change without declared work) is not held yet
 
 # A pattern means the path and all below it; "*" stays within a name, "**" crosses folders.
 # access: none | read | write | read-write | execute (reads too) | all

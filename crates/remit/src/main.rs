@@ -9,6 +9,7 @@ mod commands;
 mod events;
 mod failures;
 mod report;
+mod schema_file;
 
 use clap::Parser;
 use cli::{Cli, Command};

@@ -165,3 +165,42 @@ fn without_hooks_the_kernel_refuses_it_all() -> Result<()> {
     assert!(why.contains("EACCES"), "{why}");
     Ok(())
 }
+
+const MODES: &str = r#"version: "1.0"
+agents:
+  claude:
+    cli: claude
+    system_message: "Mind the gap between the platform and the train."
+    tools: {deny: [Bash, "Wri*"]}
+    permissions:
+      - {path: ".", access: all}
+"#;
+
+#[test]
+fn the_model_is_told_the_system_message_and_no_denied_tool_and_the_hook_refuses_what_it_is_told_of()
+-> Result<()> {
+    let env = TestEnv::new()?.with_remit(env!("CARGO_BIN_EXE_remit"));
+    let repo = env.repo()?;
+    repo.write("remit.yaml", MODES)?;
+    repo.commit("a repository")?;
+    let file = env.project().join("a.txt");
+    let call = Block::tool("Write", json!({"file_path": file, "content": "no\n"}));
+    let model = Model::start(Script::new().run("RUN-M", [vec![call], vec![Block::text("done")]]))?;
+    Claude::install(&env)?;
+    let args = ["run", "claude", "--"].map(std::ffi::OsString::from).into_iter();
+    let mut command = env.remit(args.chain(Claude::arguments("RUN-M", TOOLS, None)))?;
+    let outcome = env.run(command.envs(Claude::vars(&env, &model)))?;
+    outcome.ended(0).with_context(|| format!("faults of the model: {:?}", model.faults()))?;
+    let asked = model.exchanges();
+    let asked = asked.iter().find(|e| e.body["tools"].as_array().is_some_and(|t| !t.is_empty()));
+    let body = &asked.context("a request with tools")?.body;
+    assert!(body["system"].to_string().contains("Mind the gap between the platform"), "{}", body["system"]);
+    let tools: Vec<&str> =
+        body["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(tools.contains(&"Write") && !tools.contains(&"Bash"), "{tools:?}");
+    assert!(!file.exists());
+    let results = model.tool_results();
+    let told = results.first().context("a result")?;
+    assert!(told.is_error && told.text.contains("tools.deny: Wri*"), "{}", told.text);
+    Ok(())
+}

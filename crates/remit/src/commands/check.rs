@@ -2,6 +2,7 @@
 
 use crate::cli::CheckArgs;
 use crate::report::{self, Failure, OK, Texts};
+use crate::schema_file;
 use remit_core::{AbsPath, Diagnostic, Exit, Place, Severity};
 use remit_policy::source::Cli;
 use remit_policy::{Access, Policy};
@@ -20,7 +21,7 @@ use std::path::Path;
 /// Checks a policy. Exit 0 if it has no error, 3 if it has.
 pub(crate) fn run(args: &CheckArgs, environment: &Environment) -> Result<Exit, Failure> {
     if args.schema {
-        report::say(&format!("{:#}\n", remit_config::schema()))?;
+        report::say(&schema_file::text())?;
         return Ok(Exit::Yes);
     }
     let (file, text, findings) = match open(args, environment) {

@@ -1,9 +1,10 @@
 //! `remit init`: a policy that fits what is here.
 
 use crate::cli::InitArgs;
-use crate::report::{self, Failure, OK};
+use crate::report::{self, Failure, OK, WAIT};
+use crate::schema_file;
 use remit_config::find::{NAME, OTHER_NAME, nearest, wrong_name};
-use remit_config::init::propose;
+use remit_config::init::{SCHEMA, propose};
 use remit_core::Exit;
 use remit_core::path::printable;
 use remit_session::environment::Environment;
@@ -36,11 +37,15 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<Exit, Fa
         let diff = TextDiff::from_lines(before, &proposal);
         let from = if present.is_some() { &*shown } else { "/dev/null" };
         report::say(&diff.unified_diff().header(from, &shown).to_string())?;
+        report::talk(&format!("remit: beside it goes `{SCHEMA}`, by which editors know its keys\n"));
         return Ok(Exit::Yes);
     }
     if present.is_some() {
         report::say(&format!("{OK}ok{OK:#}  {NAME} is here already, and stays as it is\n"))?;
         report::talk("remit: `remit init --dry-run` shows what a new one would change\n");
+        if present.as_ref().is_some_and(|text| text.contains(SCHEMA)) {
+            schema(&environment.cwd);
+        }
         return Ok(Exit::Yes);
     }
     let other = environment.cwd.join(OTHER_NAME);
@@ -53,6 +58,7 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<Exit, Fa
         f.sync_all()
     });
     written.map_err(|e| Failure::because(Exit::Io, format!("`{}` cannot be written", file.display()), &e))?;
+    schema(&environment.cwd);
     let agents: Vec<&str> = surveyed.agents.iter().map(|a| a.name.as_str()).chain(["default"]).collect();
     report::say(&format!("{OK}ok{OK:#}  wrote {} for {}\n", printable(&shown), agents.join(", ")))?;
     if elsewhere {
@@ -64,6 +70,15 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<Exit, Fa
     let first = surveyed.agents.first().map_or("-- sh".to_owned(), |a| a.name.clone());
     report::talk(&format!("remit: read it and commit it, then `remit check` and `remit run {first}`\n"));
     Ok(Exit::Yes)
+}
+
+/// Puts the schema beside the policy. Nothing rests on it, so that a policy without it is as good.
+fn schema(folder: &Path) {
+    if let Err(error) = schema_file::put(folder) {
+        report::talk(&format!(
+            "{WAIT}remit: `{SCHEMA}` cannot be written, so editors will not know the keys of the policy ({error}){WAIT:#}\n"
+        ));
+    }
 }
 
 /// The folder that is to have the policy.

@@ -22,12 +22,13 @@ fn an_empty_folder_gets_a_policy_that_checks_clean() -> Result<()> {
     insta::assert_snapshot!(outcome.stdout, @"ok  wrote remit.yaml for default");
     insta::assert_snapshot!(outcome.stderr, @"remit: read it and commit it, then `remit check` and `remit run -- sh`");
     insta::assert_snapshot!(written(&env)?, @r#"
+    # yaml-language-server: $schema=.orchestration/remit.schema.json
     # What each coding agent may do here. People edit this file; agents cannot.
     # `remit check` reads it, `remit explain AGENT VERB PATH` says what it means.
     version: "1.0"
     root: host              # a leading "/" is the machine's root; `workspace` would make it this folder
     default_policy: deny    # what no rule covers is refused
-    intents: off            # `require`: no change without declared work
+    intents: off            # `require` (no change without declared work) is not held yet
 
     # A pattern means the path and all below it; "*" stays within a name, "**" crosses folders.
     # access: none | read | write | read-write | execute (reads too) | all
@@ -207,12 +208,12 @@ fn a_second_run_changes_nothing() -> Result<()> {
     insta::assert_snapshot!(trimmed(&outcome.stdout), @r#"
     --- remit.yaml
     +++ remit.yaml
-    @@ -3,7 +3,7 @@
+    @@ -4,7 +4,7 @@
      version: "1.0"
      root: host              # a leading "/" is the machine's root; `workspace` would make it this folder
      default_policy: deny    # what no rule covers is refused
-    -intents: off    # mine            # `require`: no change without declared work
-    +intents: off            # `require`: no change without declared work
+    -intents: off    # mine            # `require` (no change without declared work) is not held yet
+    +intents: off            # `require` (no change without declared work) is not held yet
 
      # A pattern means the path and all below it; "*" stays within a name, "**" crosses folders.
      # access: none | read | write | read-write | execute (reads too) | all
@@ -374,5 +375,32 @@ fn a_secret_that_git_would_add_is_told_and_gits_files_are_left_alone() -> Result
     let told: Vec<&str> = outcome.stderr.lines().filter(|line| line.contains(".env")).collect();
     insta::assert_snapshot!(told.join("\n"), @"remit: `**/.env none` covers `.env`, which git neither tracks nor ignores: `git add -A` and `git stash -u` inside fail on that; add to `.gitignore`: `.env`");
     assert!(!env.project().join(".gitignore").exists());
+    Ok(())
+}
+
+#[test]
+fn an_editor_finds_the_schema_beside_the_policy_and_a_second_run_brings_it_up_to_date() -> Result<()> {
+    let env = empty()?;
+    let file = env.project().join(".orchestration/remit.schema.json");
+    alone(&env, &["init"])?.ended(0)?;
+    let printed = alone(&env, &["check", "--schema"])?.ended(0)?.stdout;
+    assert_eq!(std::fs::read_to_string(&file)?, printed);
+    assert!(written(&env)?.starts_with("# yaml-language-server: $schema=.orchestration/remit.schema.json\n"));
+    std::fs::write(&file, "{}")?;
+    alone(&env, &["init"])?.ended(0)?;
+    assert_eq!(std::fs::read_to_string(&file)?, printed);
+    // A policy that names no schema gets none, and a link is not written through.
+    std::fs::remove_file(&file)?;
+    let plain = written(&env)?.replace("# yaml-language-server", "# ").replace(".orchestration", "");
+    env.write(env.project().join("remit.yaml"), plain)?;
+    alone(&env, &["init"])?.ended(0)?;
+    assert!(!file.exists());
+    std::fs::remove_dir(env.project().join(".orchestration"))?;
+    std::fs::remove_file(env.project().join("remit.yaml"))?;
+    std::fs::create_dir(env.home().join("elsewhere"))?;
+    std::os::unix::fs::symlink(env.home().join("elsewhere"), env.project().join(".orchestration"))?;
+    let outcome = alone(&env, &["init"])?.ended(0)?;
+    assert!(outcome.stderr.contains("cannot be written"), "{}", outcome.stderr);
+    assert_eq!(std::fs::read_dir(env.home().join("elsewhere"))?.count(), 0);
     Ok(())
 }
