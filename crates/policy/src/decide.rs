@@ -70,7 +70,7 @@ fn by_rules(policy: &Policy, action: &Action) -> Reason {
         // What every session has is its own, and git's records are git's to keep.
         let need = need(action.verb).unwrap_or(Access::NONE);
         let offered = |path: &AbsPath| matches!(agent.judge(path, need).why, Why::Base(_));
-        let own = |path: &&AbsPath| policy.is_private(path) || agent.is_gits(path) || offered(path);
+        let own = |path: &&AbsPath| agent.is_gits(path) || offered(path);
         let mode = modes.and_then(|modes| modes.verb(action.verb));
         mode.filter(|_| !ends.iter().all(own)).or(moved).unwrap_or(reason)
     };

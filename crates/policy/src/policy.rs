@@ -87,11 +87,6 @@ impl Policy {
             || self.agent(agent).is_none_or(|agent| agent.speaks_below(folder))
     }
 
-    /// Whether a path lies in a folder of the session's own: its home, its temporary folders.
-    pub(crate) fn is_private(&self, path: &AbsPath) -> bool {
-        !self.world.workspace.covers(path) && self.world.private.iter().any(|folder| folder.covers(path))
-    }
-
     /// Whether the document says of a path that it is scratch.
     pub fn is_scratch(&self, path: &AbsPath) -> bool {
         self.scratch.iter().any(|pattern| pattern.matches(path))

@@ -247,3 +247,17 @@ fn a_tool_that_is_taken_away_is_refused_with_its_rule_in_one_record() -> Result<
     assert!(told.stdout.contains("no rule takes this tool away"), "{}", told.stdout);
     Ok(())
 }
+
+#[test]
+fn a_policy_that_asks_for_what_nothing_holds_yet_is_refused_by_name() -> Result<()> {
+    let env = workspace()?;
+    assert_eq!(bash(&env, "true")?.code, 0);
+    let policy = format!("{POLICY}    network: {{allow: [\"example.org:443\"]}}\n");
+    env.write(env.project().join("remit.yaml"), &policy)?;
+    let outcome = bash(&env, "true")?;
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("`network` is not held yet"), "{}", outcome.stderr);
+    env.write(env.project().join("remit.yaml"), format!("{policy}sandbox: advisory\n"))?;
+    assert_eq!(bash(&env, "true")?.code, 0);
+    Ok(())
+}

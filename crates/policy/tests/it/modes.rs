@@ -89,6 +89,14 @@ fn a_verb_is_taken_away_from_all_paths_but_those_that_every_session_has() {
     };
     assert_eq!(moved("/tmp/a", "/w/a"), Effect::Deny, "the workspace gets a name");
     assert_eq!(moved("/tmp/a", "/tmp/b"), Effect::Allow);
+    let opened =
+        modes().base("/tmp", "all").own("/tmp/out all").role_rule("careful", "/tmp/out all").compile();
+    assert_eq!(
+        ask(&opened, Verb::Delete, "/tmp/out/a").effect,
+        Effect::Deny,
+        "a rule opens the person's own"
+    );
+    assert_eq!(ask(&opened, Verb::Delete, "/tmp/a").effect, Effect::Allow);
 }
 
 #[test]

@@ -87,6 +87,41 @@ fn an_agent_without_git_reads_nothing_of_what_was_ever_committed() -> Result<()>
 }
 
 #[test]
+fn an_agent_without_git_has_none_in_a_linked_worktree_or_a_repository_below_either() -> Result<()> {
+    each_user(NO_GIT, |env| {
+        let repo = env.repo()?;
+        let main = env.root().join("main");
+        let (main_text, project) = (main.display().to_string(), env.project());
+        let run = |args: &[&str]| env.run(env.command("git")?.args(args))?.ended(0);
+        run(&["clone", "-q", &project.display().to_string(), &main_text])?;
+        for entry in std::fs::read_dir(&project)? {
+            let path = entry?.path();
+            if path.is_dir() { std::fs::remove_dir_all(path)? } else { std::fs::remove_file(path)? }
+        }
+        run(&[
+            "-C",
+            &main_text,
+            "worktree",
+            "add",
+            "-q",
+            "-f",
+            &project.display().to_string(),
+            "-b",
+            "side",
+        ])?;
+        repo.write("vendor/lib/.git/HEAD", "ref: refs/heads/main\n")?;
+        for line in ["git show HEAD:src/a.rs", "cat .git", "cat vendor/lib/.git/HEAD"] {
+            let done = sh(env, line)?;
+            ensure!(done.code != 0 && done.stdout.is_empty(), "{line}: {}", done.stdout);
+        }
+        let records = sh(env, &format!("ls {main_text}/.git; cat {main_text}/.git/HEAD"))?;
+        ensure!(records.code != 0 && records.stdout.is_empty(), "{}", records.stdout);
+        ensure!(sh(env, "cat src/a.rs")?.stdout == "text\n");
+        Ok(())
+    })
+}
+
+#[test]
 fn what_the_policy_calls_scratch_is_held_and_counted_and_not_told_one_by_one() -> Result<()> {
     let policy = KEEPER.replace("roles: [keeper]", "roles: []");
     let env = crate::place::workspace(TestEnv::new()?, &policy)?;
