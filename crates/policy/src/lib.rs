@@ -18,6 +18,9 @@
 //!   rule yields only to a strictly narrower one and the rest is met; the scopes are met; `max_access` caps
 //!   what rules and the default give. Where no rule grants: the base rule with the longest path, then
 //!   `default_policy`. The order of rules never matters.
+//! - Modes: verbs and tools that a role or the agent has taken away. A verb is gone wherever the answer does not rest
+//!   on the base or on git's records that go with the work tree; a tool by its name ([`Verb::Call`](remit_core::Verb)).
+//! - `git: none` is a `none` on every git folder of the checkout, for one agent.
 //! - An unanchored rule (`**/…`) may only take away: `none` denies, `read` narrows what others grant.
 //! - The workspace's `.git` goes with the work tree: who may read or write any of it may read or write there,
 //!   unless a rule speaks of `.git` itself; what makes git run programs stays protected.

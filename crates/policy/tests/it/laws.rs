@@ -4,6 +4,7 @@ use crate::reference::{Counted, Model, Rule, universe};
 use crate::team::{AGENT, Team, action, ask, path, why};
 use proptest::prelude::*;
 use remit_core::{Effect, Layer, Object, Verb};
+use remit_policy::source::Git;
 use remit_policy::{Access, Facts, Policy, decide};
 
 fn word(access: Access) -> String {
@@ -73,6 +74,10 @@ fn at(parts: &[&str]) -> String {
 }
 
 fn compile(setting: &Setting) -> Policy {
+    team(setting).compile()
+}
+
+fn team(setting: &Setting) -> Team {
     let mut team = Team::new().default(setting.default);
     for rule in &setting.rules {
         let text = format!("{} {}", rule.pattern.join("/"), word(rule.access));
@@ -88,7 +93,7 @@ fn compile(setting: &Setting) -> Policy {
     if let Some(ceiling) = setting.ceiling {
         team = team.max(&word(ceiling));
     }
-    team.compile()
+    team
 }
 
 const VERBS: [(Verb, Access); 3] =
@@ -111,6 +116,31 @@ fn need(verb: Verb, plain: Access) -> Access {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// What is taken away whatever the path gives nothing to anybody, and takes nothing but what it names.
+    #[test]
+    fn a_mode_only_takes_away_what_it_names(
+        setting in settings(),
+        verbs in prop::sample::subsequence(vec![Verb::Write, Verb::Create, Verb::Delete, Verb::Rename], 0..=3),
+        git in any::<bool>(),
+    ) {
+        let plain = compile(&setting);
+        let mut team = team(&setting);
+        let verbs: Vec<_> = verbs.into_iter().map(|verb| team.at(verb, 1)).collect();
+        let git = git.then(|| team.at(Git::None, 4));
+        let agent = team.agent(AGENT);
+        (agent.deny_verbs, agent.git) = (verbs.clone(), git.clone());
+        let bound = team.compile();
+        for (_, path) in some(&universe(), 7).chain([(0, "/w/.git/HEAD".to_owned())]) {
+            for verb in Verb::FILES {
+                let (before, after) = (ask(&plain, verb, &path), ask(&bound, verb, &path));
+                prop_assert!(after.effect >= before.effect, "{} {}", verb, path);
+                let named = verbs.iter().any(|denied| denied.value == verb);
+                let gits = git.is_some() && path.contains("/.git");
+                prop_assert!(named || gits || after.effect == before.effect, "{} {}", verb, path);
+            }
+        }
+    }
 
     #[test]
     fn a_decision_equals_the_reference(setting in settings()) {
