@@ -12,7 +12,7 @@ use crate::raw::{self, Arrived};
 use crate::relay::Relay;
 use crate::signals::Signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::retry_on_intr;
 use std::io;
 use std::time::{Duration, Instant};
@@ -33,7 +33,24 @@ const LAST_WILL: Duration = Duration::from_secs(5);
 /// # Errors
 /// Waiting, or reading and writing on this side, failed. The session goes on.
 pub fn attend(running: &Running, signals: &Signals, input: &impl AsFd, output: &impl AsFd) -> io::Result<()> {
-    let relay = running.terminal().map(|session| Relay::new(session, input.as_fd(), output.as_fd()));
+    attend_noticing(running, signals, input, output, None)
+}
+
+/// The same with notices for the person: what is read from `notices`, a packet each, is shown on the session's
+/// terminal where nothing that the program writes is torn by it. They must not change what is on the screen. It
+/// must not block.
+///
+/// # Errors
+/// As [`attend`].
+pub fn attend_noticing(
+    running: &Running,
+    signals: &Signals,
+    input: &impl AsFd,
+    output: &impl AsFd,
+    notices: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
+    let relay = |session| Relay::new(session, input.as_fd(), output.as_fd(), notices);
+    let relay = running.terminal().map(relay);
     let mut job = Job { running, signals, relay, stopped: false, ending: false, gone: false, until: None };
     job.place()?;
     while job.turn()? {}

@@ -26,6 +26,7 @@ pub mod probe;
 pub mod pty;
 mod raw;
 mod relay;
+mod screen;
 pub mod signals;
 pub mod subtree;
 mod sys;

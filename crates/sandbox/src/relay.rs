@@ -1,6 +1,7 @@
 //! The bytes between a person's terminal and a session's.
 
 use crate::pty::{Raw, in_foreground, resize, window_size};
+use crate::screen::Screen;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
@@ -29,10 +30,18 @@ pub(crate) struct Relay<'a> {
     lost: bool,
     /// Read, and not yet taken by the session.
     typed: Vec<u8>,
+    /// What else is shown to the person, while the program is not in the middle of something.
+    notices: Option<BorrowedFd<'a>>,
+    shown: Screen,
 }
 
 impl<'a> Relay<'a> {
-    pub(crate) fn new(session: &'a OwnedFd, input: BorrowedFd<'a>, output: BorrowedFd<'a>) -> Self {
+    pub(crate) fn new(
+        session: &'a OwnedFd,
+        input: BorrowedFd<'a>,
+        output: BorrowedFd<'a>,
+        notices: Option<BorrowedFd<'a>>,
+    ) -> Self {
         Self {
             session: Some(session),
             input,
@@ -43,13 +52,21 @@ impl<'a> Relay<'a> {
             ended: false,
             lost: false,
             typed: Vec::new(),
+            notices,
+            shown: Screen::default(),
         }
+    }
+
+    /// Where notices come from, if they may be shown now.
+    fn noticing(&self) -> Option<BorrowedFd<'a>> {
+        self.notices.filter(|_| self.taken && !self.lost && self.shown.is_at_rest())
     }
 
     /// What to wait for.
     pub(crate) fn files(&self) -> Vec<PollFd<'_>> {
         let flags = |wanted: bool, flags: PollFlags| if wanted { flags } else { PollFlags::empty() };
         let mut files = Vec::new();
+        files.extend(self.noticing().map(|notices| PollFd::from_borrowed_fd(notices, PollFlags::IN)));
         if let Some(session) = self.session {
             let out = flags(!self.typed.is_empty(), PollFlags::OUT);
             files.push(PollFd::new(session, PollFlags::IN | out));
@@ -66,6 +83,11 @@ impl<'a> Relay<'a> {
     /// Passes on what has come, by what `files` have told.
     pub(crate) fn turn(&mut self, ready: &[PollFlags]) -> io::Result<()> {
         let mut ready = ready.iter().copied();
+        if let Some(notices) = self.noticing()
+            && ready.next().is_some_and(|flags| !flags.is_empty())
+        {
+            self.notice(notices)?;
+        }
         let session = self.session.and_then(|_| ready.next()).unwrap_or(PollFlags::empty());
         let input = ready.next().unwrap_or(PollFlags::empty());
         let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
@@ -193,9 +215,25 @@ impl<'a> Relay<'a> {
                 Ok(())
             }
             Err(Errno::AGAIN) => Ok(()),
-            Ok(length) => self.show(buffer.get(..length).unwrap_or_default()),
+            Ok(length) => {
+                let bytes = buffer.get(..length).unwrap_or_default();
+                self.shown.feed(bytes);
+                self.show(bytes)
+            }
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn notice(&mut self, notices: BorrowedFd<'_>) -> io::Result<()> {
+        let mut packet = [0; 4096];
+        match retry_on_intr(|| rustix::io::read(notices, &mut packet)) {
+            // Nobody has any more.
+            Ok(0) => self.notices = None,
+            Ok(length) => return self.show(packet.get(..length).unwrap_or_default()),
+            Err(Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
     }
 
     fn show(&mut self, mut rest: &[u8]) -> io::Result<()> {
