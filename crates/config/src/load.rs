@@ -163,7 +163,7 @@ fn audit(node: &Node, found: &mut Findings) -> AuditSource {
         audit.log_access_attempts = word.map(|at| at.value).unwrap_or_default();
     }
     if let Some(node) = fields.get("log_file") {
-        audit.log_file = found.filled(node, "`audit.log_file`");
+        audit.log_file = found.filled(node, "`audit.log_file`").filter(|file| is_of_workspace(file, found));
     }
     if let Some(node) = fields.get("alert_on_violation") {
         audit.alert_on_violation = found.flag(node, "`audit.alert_on_violation`").unwrap_or(false);
@@ -175,6 +175,20 @@ fn audit(node: &Node, found: &mut Findings) -> AuditSource {
         audit.alert_command = found.texts(node, "`audit.alert.command`");
     }
     audit
+}
+
+/// Whether a file can be one that records are written to: below the workspace, and nothing of git's.
+fn is_of_workspace(file: &At<String>, found: &mut Findings) -> bool {
+    let plain = |part: &str| !["", ".", ".."].contains(&part) && !part.eq_ignore_ascii_case(".git");
+    let path = file.value.strip_prefix("./").unwrap_or(&file.value);
+    let fits = path.split('/').all(plain) && !path.starts_with('~') && !path.contains('\0');
+    if !fits {
+        let message =
+            format!("{} is no file below the workspace that records can be written to", shown(&file.value));
+        let help = "such as `audit.jsonl`: a path from the workspace on, outside of `.git`";
+        found.error_help("log-file", &file.place, message, help);
+    }
+    fits
 }
 
 fn tests(node: &Node, found: &mut Findings) -> Vec<TestSource> {

@@ -528,3 +528,19 @@ agents:
         write a number of cores, such as `1.5`
     "#);
 }
+
+#[test]
+fn records_are_written_to_a_file_of_the_workspace_only() {
+    let code = |file: &str| {
+        let text = format!("version: \"1.0\"\naudit: {{log_file: {file:?}}}\nagents: {{}}\n");
+        remit_config::load("remit.yaml", text.as_bytes()).err().map(|found| found[0].code)
+    };
+    for file in ["audit.jsonl", "./audit.log", "logs/audit.log"] {
+        assert_eq!(code(file), None, "{file}");
+    }
+    for file in
+        ["/var/log/x", "../x", "~/x", "a/../../x", ".git/x", "a/.GIT/config", "logs/", ".", "./", "a//b"]
+    {
+        assert_eq!(code(file), Some("log-file"), "{file}");
+    }
+}

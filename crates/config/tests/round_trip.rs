@@ -177,13 +177,14 @@ fn role() -> impl Strategy<Value = RoleSource> {
 fn audit() -> impl Strategy<Value = AuditSource> {
     (
         select(vec![LogAccess::All, LogAccess::Denied, LogAccess::None]),
-        option::of(filled()),
+        option::of((filled(), name())),
         any::<bool>(),
         vec(filled(), 0..3),
     )
         .prop_map(|(log_access_attempts, log_file, alert_on_violation, alert_command)| AuditSource {
             log_access_attempts,
-            log_file,
+            // Not every text is the name of a file.
+            log_file: log_file.map(|(at, value)| At { value, ..at }),
             alert_on_violation,
             alert_command,
         })

@@ -65,12 +65,16 @@ fn not_held(source: &PolicySource) -> Vec<Diagnostic> {
     found
         .extend(intents.map(|i| missing(&i.place, "intents", "are not held yet: work need not be declared")));
     let At { value: audit, place } = &source.audit;
-    let told = audit.log_access_attempts != LogAccess::Denied
-        || audit.log_file.is_some()
-        || audit.alert_on_violation
-        || !audit.alert_command.is_empty();
-    let audit = "`audit` is not obeyed yet: refusals and changes are in the ledger, and nothing else is told";
-    found.extend(told.then(|| Diagnostic::new(Severity::Warning, "not-held-yet", place.clone(), audit)));
+    let attempts = (audit.log_access_attempts != LogAccess::Denied).then(|| {
+        let message = "`audit.log_access_attempts` is not obeyed yet: refusals and changes are in the ledger";
+        Diagnostic::new(Severity::Warning, "not-held-yet", place.clone(), message)
+    });
+    found.extend(attempts);
+    let unheard = audit.alert_command.first().filter(|_| !audit.alert_on_violation);
+    found.extend(unheard.map(|word| {
+        let message = "`audit.alert` does nothing without `alert_on_violation: true`";
+        Diagnostic::new(Severity::Warning, "unheard-alert", word.place.clone(), message)
+    }));
     found
 }
 

@@ -74,6 +74,9 @@ pub(crate) enum Command {
     /// Inside a session: test the hooks, then become the agent's program.
     #[command(hide = true, name = "enter-session")]
     Enter(EnterArgs),
+    /// Start the program of `audit.alert`; what it is, is read from standard input.
+    #[command(hide = true, name = remit_session::audit::program::COMMAND)]
+    SendAlert,
 }
 
 /// Arguments of `remit init`.

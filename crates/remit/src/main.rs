@@ -14,6 +14,7 @@ mod schema_file;
 use clap::Parser;
 use cli::{Cli, Command};
 use remit_core::Exit;
+use remit_session::audit::program;
 use remit_session::base::find_program;
 use remit_session::environment::Environment;
 use remit_session::holder::INNER_REMIT;
@@ -119,6 +120,9 @@ fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Completions(args) => commands::completions::run(args)?,
         Command::Man => commands::man::run()?,
         Command::Enter(args) => return commands::enter::run(args),
+        Command::SendAlert => program::serve(std::io::stdin().lock())
+            .map(|()| Exit::Yes)
+            .map_err(|e| Failure::because(Exit::Io, "the alert cannot be sent", &e))?,
     };
     Ok(exit.code())
 }

@@ -5,6 +5,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use remit_core::path::{is_unprintable, printable};
 use remit_core::{Diagnostic, Exit, Place, Severity};
+use remit_session::words::for_terminals;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write;
@@ -156,18 +157,6 @@ pub(crate) fn say_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     say(&(for_terminals(&text) + "\n"))
 }
 
-/// JSON text with nothing in it that would act on a terminal; outside of strings nothing can stand that does.
-fn for_terminals(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        match u32::from(c) {
-            number if is_unprintable(c) => out.push_str(&format!("\\u{number:04x}")),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
 /// Writes findings with the lines that they point at. What says the same of several places is said once.
 pub(crate) fn show_findings(findings: &[Diagnostic], texts: &Texts) {
     let renderer = Renderer::styled().decor_style(DecorStyle::Unicode);
@@ -279,14 +268,6 @@ mod tests {
         assert_eq!(span(text, &place(2, 5, 2)), Some(10..12));
         assert_eq!(span(text, &place(2, 50, 9)), Some(12..12));
         assert_eq!(span(text, &place(0, 0, 1)), None);
-    }
-
-    #[test]
-    fn json_stays_json_without_what_acts_on_a_terminal() {
-        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{202e}\u{200f}é\n\\";
-        let json = for_terminals(&serde_json::to_string(text).unwrap());
-        assert!(!json.chars().any(is_unprintable), "{json}");
-        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 
     #[test]

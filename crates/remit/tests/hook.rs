@@ -248,6 +248,85 @@ fn a_tool_that_is_taken_away_is_refused_with_its_rule_in_one_record() -> Result<
     Ok(())
 }
 
+const AUDIT: &str = r#"version: "1.0"
+audit: {log_file: audit.jsonl, alert_on_violation: true, alert: {command: ["sh", "-c", "cat >>src/alerts"]}}
+agents:
+  claude:
+    permissions:
+      - {path: ".", access: all}
+      - {path: "out/**", access: read}
+"#;
+
+fn audited() -> Result<TestEnv> {
+    let env = workspace()?;
+    env.write(env.project().join("remit.yaml"), AUDIT)?;
+    std::fs::create_dir_all(env.project().join("src"))?;
+    Ok(env)
+}
+
+#[test]
+fn the_sink_has_what_hooks_outside_of_sessions_record_and_what_was_missed() -> Result<()> {
+    let env = audited()?;
+    // Nobody's terminal plays a part here.
+    let quiet = AUDIT.replace("alert_on_violation: true", "alert_on_violation: false");
+    env.write(env.project().join("remit.yaml"), quiet)?;
+    let is_whole = || -> Result<usize> {
+        let log = env.run(&mut env.remit(["log", "--json", "-n", "0"])?)?.ended(0)?;
+        let sink = std::fs::read(env.project().join("audit.jsonl"))?;
+        assert_eq!(sink, log.raw);
+        Ok(sink.iter().filter(|byte| **byte == b'\n').count())
+    };
+    bash(&env, "echo > out/f")?.ended(2)?;
+    bash(&env, "echo >src/f")?.ended(0)?;
+    assert_eq!(is_whole()?, 2);
+    // A call that the hook cannot judge.
+    hook(&env, b"{")?.ended(2)?;
+    assert_eq!(is_whole()?, 3);
+    // As if one had been killed in the middle of a line.
+    let sink = env.project().join("audit.jsonl");
+    let text = std::fs::read(&sink)?;
+    std::fs::write(&sink, &text[..text.len() - 40])?;
+    bash(&env, "echo > audit.jsonl")?.ended(2)?;
+    assert_eq!(is_whole()?, 4);
+    std::fs::remove_file(&sink)?;
+    std::os::unix::fs::symlink("src/f", &sink)?;
+    bash(&env, "echo >src/g")?.ended(0)?;
+    let told = records(&env, &["--event", "alert"])?;
+    assert!(told[0]["why"].to_string().contains("`audit.jsonl` is a link"), "{told:?}");
+    assert!(!env.project().join("src/f").exists());
+    Ok(())
+}
+
+#[test]
+fn a_refusal_outside_of_sessions_is_announced_on_the_terminal_and_the_next_ones_are_held_back() -> Result<()>
+{
+    let env = audited()?;
+    let remit = env.stage(env!("CARGO_BIN_EXE_remit").as_ref())?;
+    let root = env.project();
+    let call = payload(&env, "Bash", "t1", json!({"command": "echo > out/f"}));
+    env.write(env.home().join("call.json"), call)?;
+    let line = format!(
+        "{} hook claude PreToolUse --root {} --agent claude <{}/call.json >/dev/null 2>&1",
+        remit.display(),
+        root.display(),
+        env.home().display()
+    );
+    let mut said = Vec::new();
+    for _ in 0..2 {
+        let mut command = env.command("script")?;
+        command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::null());
+        said.push(env.run(&mut command)?.stdout);
+    }
+    assert!(said[0].contains("\u{1b}]9;remit: refused claude to create [PROJECT]/out/f"), "{said:?}");
+    assert!(!said[1].contains("remit"), "{said:?}");
+    let alerts = records(&env, &["--event", "alert"])?;
+    let to: Vec<&Value> = alerts.iter().map(|alert| &alert["detail"]["alert"]["to"]).collect();
+    assert_eq!(to, ["terminal"]);
+    assert_eq!(alerts[0]["agent"], "claude");
+    assert!(!root.join("src/alerts").exists(), "nobody has trusted the policy whose program this is");
+    Ok(())
+}
+
 #[test]
 fn a_policy_that_asks_for_what_nothing_holds_yet_is_refused_by_name() -> Result<()> {
     let env = workspace()?;
@@ -259,5 +338,28 @@ fn a_policy_that_asks_for_what_nothing_holds_yet_is_refused_by_name() -> Result<
     assert!(outcome.stderr.contains("`network` is not held yet"), "{}", outcome.stderr);
     env.write(env.project().join("remit.yaml"), format!("{policy}sandbox: advisory\n"))?;
     assert_eq!(bash(&env, "true")?.code, 0);
+    Ok(())
+}
+
+#[test]
+fn an_alert_hands_its_program_the_record_and_a_failure_is_told_once() -> Result<()> {
+    let env = audited()?;
+    bash(&env, "echo >src/f")?.ended(0)?;
+    let state = std::fs::read_dir(env.state())?.next().context("a state")??.path();
+    let send = |script: &str| {
+        let order = json!({
+            "command": ["sh", "-c", script], "workspace": env.project(), "state": state,
+            "ledger": state.join("ledger"), "variables": {"REMIT_PATH": "/w/x"}, "line": "{\"seq\":7}\n",
+        });
+        env.feed(&mut env.remit(["send-alert"])?, order.to_string().as_bytes())?.ended(0)
+    };
+    send("{ cat; echo $REMIT_PATH; } >src/got")?;
+    assert_eq!(std::fs::read_to_string(env.project().join("src/got"))?, "{\"seq\":7}\n/w/x\n");
+    for _ in 0..2 {
+        send("exit 3")?;
+    }
+    let told = records(&env, &["--event", "alert"])?;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0]["why"], "the program `sh` of `audit.alert` failed with code 3");
     Ok(())
 }

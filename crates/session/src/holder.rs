@@ -4,10 +4,11 @@
 //! Order matters: everything that the gate needs is opened before the launch, since the gate is a copy of this
 //! process and the launch needs it to have one thread; threads start only afterwards.
 
+use crate::audit::{self, Audit, Audited, Watch};
 use crate::caches::Found;
 use crate::calls::Control;
 use crate::choose::Chosen;
-use crate::desk::Desk;
+use crate::desk::{Desk, Tell};
 use crate::facts::Sight;
 use crate::git_hooks::hooks_around;
 use crate::handed::Handed;
@@ -24,7 +25,7 @@ use crate::worktree::WorkTree;
 use crate::{base, home};
 use remit_core::wire::{INSIDE, SOCKET};
 use remit_core::{AbsPath, Actor, Assurance, Diagnostic, Place, SessionId};
-use remit_ledger::{Door, Event};
+use remit_ledger::{Door, Event, Record};
 use remit_policy::source::Sandbox;
 use remit_policy::{AgentPolicy, Policy};
 use remit_sandbox::launch::{
@@ -35,6 +36,8 @@ use remit_sandbox::signals::Signals;
 use remit_sandbox::view::{SessionFile, What};
 use remit_sandbox::{attend, pty};
 use remit_store::{Keys, LedgerError, StateDir, StateError};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::pipe::{PipeFlags, pipe_with};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -121,12 +124,28 @@ pub struct Session {
     pub notes: Vec<String>,
     /// Whether it starts in its home, since the agent may see nothing of the workspace.
     pub elsewhere: bool,
+    /// Its program has a terminal of its own, which is relayed to this one.
+    terminal: bool,
     running: Arc<Running>,
     signals: Signals,
     desk: Arc<Desk>,
     state: StateDir,
+    /// What the policy wants to be told beside the ledger, and the session's first record.
+    audit: Option<(Arc<Audit>, u64)>,
+    watch: Option<Watch>,
+    /// Where notifications for the terminal come from.
+    notices: Option<OwnedFd>,
     lease: Lease,
     _socket: Socket,
+}
+
+/// How a session has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// How its program has.
+    pub exit: ChildExit,
+    /// What was told beside the ledger, if the policy asks for it.
+    pub audited: Option<Audited>,
 }
 
 /// Starts a session. Must be called before the process has other threads, and by the thread that will live as
@@ -172,6 +191,9 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn start(self) -> Result<Session, RunError> {
+        // The sink is there before the view is made, which shows it as it may be changed by nobody inside.
+        let audit = Audit::of(self.workspace, &self.state).map(Arc::new);
+        let unwritten = audit.as_ref().map(|audit| audit.prepare()).unwrap_or_default();
         let memory = self.state.listings();
         let checkout = self.workspace.checkout()?;
         let top = |error| OpenError::Path(self.workspace.root.as_path().to_owned(), error);
@@ -185,7 +207,8 @@ impl Parts<'_> {
             Ok::<_, RunError>((Arc::new(policy), plan))
         })?;
         let unknown = tree.as_ref().and_then(WorkTree::unknown);
-        let mut notes: Vec<String> = plan.notes.iter().cloned().chain(unsettled).chain(unknown).collect();
+        let mut notes: Vec<String> =
+            plan.notes.iter().cloned().chain(unsettled).chain(unknown).chain(unwritten).collect();
         let socket = Socket::bind(&self.sockets, self.id.as_str()).map_err(RunError::Socket)?;
         let alone = !lease::others_live(&self.state.homes(), self.lease.root());
         let ignored =
@@ -202,13 +225,7 @@ impl Parts<'_> {
         let spec = self.spec(&policy, plan, Arc::new(warden), &socket)?;
         let elsewhere = spec.cwd.as_bytes() == base::HOME.as_bytes();
         // The first record comes before the first deed.
-        let mut record = holder.record(Event::SessionStart, Door::Holder);
-        record.program = Some(self.chosen.program.display().to_string());
-        record.path = Some(self.workspace.root.to_string());
-        record.host = self.hooks.map(|h| h.host.clone());
-        record.command = Some(self.words());
-        let record = record.with("hooked", self.hooks.is_some()).with("notes", notes.clone());
-        holder.append(&record, false)?;
+        let first = holder.append(&self.begun(&holder, &notes), false)?.seq;
         // So does this: what is measured is told before the program begins.
         let launched = |seen: &Measured| -> io::Result<()> {
             let record = holder.record(Event::Moment, Door::Holder).with("moment", "launched");
@@ -228,24 +245,37 @@ impl Parts<'_> {
         };
         let signals = Signals::hold(&running).map_err(RunError::Signals)?;
         holder.start().map_err(RunError::Thread)?;
-        // Weak: the session ends with this value, whatever threads still hold the desk.
-        let gate = Arc::downgrade(&running);
-        let tell = move |control: &Control| -> Result<(), String> {
-            let gate = gate.upgrade().ok_or("the session has ended")?;
-            let message = serde_json::to_vec(control).map_err(|e| e.to_string())?;
-            match gate
-                .control(&message)
-                .map_err(|e| format!("the session's gate does not answer: {e}"))?
-                .as_slice()
-            {
-                b"" => Ok(()),
-                complaint => Err(String::from_utf8_lossy(complaint).into_owned()),
-            }
-        };
-        let desk = Arc::new(Desk::new(policy, holder, sight, Some(Box::new(tell))));
+        let desk = Arc::new(Desk::new(policy, holder, sight, Some(teller(&running))));
         socket.serve(Arc::clone(&desk), running.gate()).map_err(RunError::Socket)?;
+        let terminal = self.terminal.is_some();
         let (lease, state, id) = (self.lease, self.state, self.id);
-        Ok(Session { id, notes, elsewhere, running, signals, desk, state, lease, _socket: socket })
+        let audit = audit.map(|audit| (audit, first));
+        let (watch, notices) = (None, None);
+        Ok(Session {
+            id,
+            notes,
+            elsewhere,
+            terminal,
+            running,
+            signals,
+            desk,
+            state,
+            audit,
+            watch,
+            notices,
+            lease,
+            _socket: socket,
+        })
+    }
+
+    /// The record of the start.
+    fn begun(&self, holder: &Recorder, notes: &[String]) -> Record {
+        let mut record = holder.record(Event::SessionStart, Door::Holder);
+        record.program = Some(self.chosen.program.display().to_string());
+        record.path = Some(self.workspace.root.to_string());
+        record.host = self.hooks.map(|h| h.host.clone());
+        record.command = Some(self.words());
+        record.with("hooked", self.hooks.is_some()).with("notes", notes.to_vec())
     }
 
     /// Only a hook sees which tool is called.
@@ -446,6 +476,24 @@ pub fn unholdable(policy: &Policy, state: &StateDir) -> Vec<Diagnostic> {
     remembering(&state.listings(), |disk| policy.agents().flat_map(|agent| of_agent(disk, agent)).collect())
 }
 
+/// What tells the gate that a call begins or ends.
+fn teller(running: &Arc<Running>) -> Tell {
+    // Weak: the session ends with its value, whatever threads still hold the desk.
+    let gate = Arc::downgrade(running);
+    Box::new(move |control: &Control| -> Result<(), String> {
+        let gate = gate.upgrade().ok_or("the session has ended")?;
+        let message = serde_json::to_vec(control).map_err(|e| e.to_string())?;
+        match gate
+            .control(&message)
+            .map_err(|e| format!("the session's gate does not answer: {e}"))?
+            .as_slice()
+        {
+            b"" => Ok(()),
+            complaint => Err(String::from_utf8_lossy(complaint).into_owned()),
+        }
+    })
+}
+
 /// What was planned and could not be shown, in words.
 fn unseen(running: &Running) -> impl Iterator<Item = String> {
     let unmade = running.unmade().iter();
@@ -488,16 +536,33 @@ fn measured(measured: &Measured) -> serde_json::Value {
 }
 
 impl Session {
+    /// Announces refusals and fills the sink from now on, if the policy asks for it: by `say`, a line each; while the
+    /// program has the `terminal` that this process's standard error is, as notifications on it.
+    pub fn watch(&mut self, say: Box<dyn Fn(&str) + Send>, terminal: bool) -> Result<(), RunError> {
+        let Some((audit, first)) = &self.audit else { return Ok(()) };
+        let mut place = audit::Place { say, notices: None };
+        if terminal && self.terminal {
+            let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK | PipeFlags::DIRECT;
+            let (read, write) = pipe_with(flags).map_err(|e| RunError::Thread(e.into()))?;
+            (self.notices, place.notices) = (Some(read), Some(write));
+        }
+        let (audit, from) = (Arc::clone(audit), (self.id.clone(), *first));
+        let watch = Watch::start(audit, from, Arc::clone(&self.desk), place).map_err(RunError::Thread)?;
+        self.watch = Some(watch);
+        Ok(())
+    }
+
     /// Attends the program until its end, at the terminal that this process's input and output are, if the session
     /// has one. If that fails, the session is ended.
     pub fn attend(&self) -> io::Result<()> {
-        attend::attend(&self.running, &self.signals, &io::stdin(), &io::stdout())
+        let notices = self.notices.as_ref().map(AsFd::as_fd);
+        attend::attend_noticing(&self.running, &self.signals, &io::stdin(), &io::stdout(), notices)
             .inspect_err(|_| self.running.kill())
     }
 
     /// Waits for the end, writes the last record and a signed checkpoint, and removes what was only for this
     /// run.
-    pub fn finish(self) -> Result<ChildExit, RunError> {
+    pub fn finish(self) -> Result<Ended, RunError> {
         let exit = self.running.wait();
         // What a program left that cannot be removed is collected by a later run. It comes first: on a full disk
         // the last records need the room.
@@ -508,10 +573,13 @@ impl Session {
             ChildExit::Signal(signal) => json!({"signal": signal}),
             ChildExit::Lost => json!("lost"),
         };
-        recorder.append(&recorder.record(Event::SessionEnd, Door::Holder).with("exit", how), false)?;
+        let end = recorder.record(Event::SessionEnd, Door::Holder).with("exit", how);
+        let last = recorder.append(&end, false)?.seq;
+        // What it still has to tell comes after the end, and before the checkpoint.
+        let audited = self.watch.map(|watch| watch.end(last));
         recorder.end();
         let keys = Keys::load_or_create(&self.state.keys())?;
         remit_store::checkpoint(recorder.ledger(), &keys, now(), &self.state.anchor())?;
-        Ok(exit)
+        Ok(Ended { exit, audited })
     }
 }

@@ -9,6 +9,7 @@
 #![expect(clippy::disallowed_methods, reason = "makes private homes, sockets and session files")]
 
 pub mod adapter;
+pub mod audit;
 pub mod base;
 pub mod caches;
 pub mod calls;

@@ -1,6 +1,7 @@
 //! A hook outside a session: the host was started without `remit run`. It opens the workspace itself; the
 //! host's conversation is the session, and it is known only by its own word.
 
+use crate::audit::Audit;
 use crate::desk::{Desk, unjudged};
 use crate::environment::Environment;
 use crate::facts::Sight;
@@ -63,9 +64,15 @@ pub fn answer(
     let policy = workspace.policy_outside()?;
     let actor = Actor { agent, session, assurance: Assurance::Claimed };
     let state = workspace.state()?;
+    let audit = Audit::of(workspace, &state);
     let recorder = Recorder::new(workspace.ledger(&state)?, actor, &policy);
+    let recorder = if audit.is_some() { recorder.keeping() } else { recorder };
     let desk = Desk::new(Arc::new(policy), recorder, Sight::outside(state.listings()), None);
     let answer = desk.answer(request, None);
+    if let Some(audit) = &audit {
+        let recorder = desk.recorder();
+        audit.after_hook(recorder.take_kept(), &|record| recorder.append(record, false).ok());
+    }
     desk.recorder().settle().map_err(OpenError::Ledger)?;
     Ok(answer)
 }
@@ -79,19 +86,26 @@ fn note(
     session: Option<SessionId>,
     request: &Request,
 ) -> Result<Answer, OutsideError> {
-    let workspace = Workspace::bare(root, environment)?;
-    let place = workspace.state_place()?;
     let known = remit_config::find(root.as_path()).is_ok_and(|found| found.workspace == *root);
+    // A policy that cannot be used asks for nothing.
+    let workspace = Workspace::open(root.as_path(), environment).ok().filter(|_| known);
+    let workspace = workspace.map_or_else(|| Workspace::bare(root, environment), Ok)?;
+    let place = workspace.state_place()?;
     if !known && !place.ledger().is_dir() {
         return Err(OutsideError::NoPolicy(root.clone()));
     }
-    let ledger = workspace.ledger(&workspace.state()?)?;
+    let state = workspace.state()?;
+    let ledger = workspace.ledger(&state)?;
     let mut record = bounded(unjudged(Record::new(now(), Event::Call).at(Door::Hook), request));
     let variable = environment.get("REMIT_AGENT").map(|name| name.to_string_lossy());
     record.agent = agent.or(variable.as_deref()).and_then(|name| AgentName::new(name).ok());
     record.session = session;
     record.assurance = Some(Assurance::Claimed);
-    ledger.append_record(&record).and_then(|_| ledger.sync()).map_err(OpenError::Ledger)?;
+    let receipt = ledger.append_record(&record).map_err(OpenError::Ledger)?;
+    if let Some(audit) = Audit::of(&workspace, &state) {
+        audit.after_hook(vec![(receipt, record)], &|more| ledger.append_record(more).ok());
+    }
+    ledger.sync().map_err(OpenError::Ledger)?;
     Ok(Answer::Noted { context: None })
 }
 

@@ -6,8 +6,8 @@ use crate::syncer::Syncer;
 use remit_core::{Actor, Effect, SessionId};
 use remit_ledger::{Door, Event, Record, Time};
 use remit_store::{Ledger, LedgerError, Receipt, Reserve};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// The present moment.
@@ -45,6 +45,8 @@ pub struct Recorder {
     epoch: u64,
     /// How many refusals could not be recorded, and are not yet told.
     unrecorded: AtomicU64,
+    /// What was appended, for who has asked for it.
+    kept: Option<Mutex<Vec<(Receipt, Record)>>>,
 }
 
 impl Recorder {
@@ -57,7 +59,20 @@ impl Recorder {
             digest: policy.digest().to_string(),
             epoch: policy.epoch(),
             unrecorded: AtomicU64::new(0),
+            kept: None,
         }
+    }
+
+    /// The same, which keeps what it appends until it is asked for.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { kept: Some(Mutex::default()), ..self }
+    }
+
+    /// What was appended since this was asked last; nothing if it is not kept.
+    pub fn take_kept(&self) -> Vec<(Receipt, Record)> {
+        let kept = self.kept.as_ref().map(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner));
+        kept.map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default()
     }
 
     /// The actor.
@@ -100,6 +115,9 @@ impl Recorder {
         match self.ledger.append_record_using(record, reserve(record)) {
             Ok(receipt) => {
                 self.syncer.appended(urgent);
+                if let Some(kept) = &self.kept {
+                    kept.lock().unwrap_or_else(PoisonError::into_inner).push((receipt, record.clone()));
+                }
                 self.tell_unrecorded();
                 Ok(receipt)
             }

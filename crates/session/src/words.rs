@@ -1,6 +1,7 @@
 //! What an agent is told of a refusal: what was refused, by which layer and rule, and what it may do instead.
 //! It never suggests a destructive step.
 
+use remit_core::path::is_unprintable;
 use remit_core::{Action, Decision, Layer, Object, Reason, Verb, Why};
 
 /// One paragraph for the agent that was refused.
@@ -55,9 +56,29 @@ pub fn word(text: &str) -> String {
     }
 }
 
+/// JSON text with nothing in it that would act on a terminal; outside of strings nothing can stand that does.
+pub fn for_terminals(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match u32::from(c) {
+            number if is_unprintable(c) => out.push_str(&format!("\\u{number:04x}")),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_stays_json_without_what_acts_on_a_terminal() {
+        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{202e}\u{200f}é\n\\";
+        let json = for_terminals(&serde_json::to_string(text).unwrap());
+        assert!(!json.chars().any(is_unprintable), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+    }
     use remit_core::{AbsPath, Actor, AgentName, Assurance, Digest, Effect, Place, Rule};
     use std::sync::Arc;
 

@@ -217,7 +217,7 @@ impl Workspace {
             home: self.home.clone(),
             base: rules,
             sealed,
-            protected: git.paths.iter().map(obeyed).collect(),
+            protected: git.paths.iter().map(obeyed).chain(self.sink()).collect(),
             git_dirs: git.git_dirs.into_iter().collect(),
             linked,
             private: private.map(|rule| rule.path).collect(),
@@ -225,6 +225,14 @@ impl Workspace {
         };
         links::follow(&mut world, &self.git_elsewhere()?, disk)?;
         Ok((world, ground.findings))
+    }
+
+    /// The file of `audit.log_file`.
+    fn sink(&self) -> Option<ProtectedPath> {
+        let file = self.source.audit.value.log_file.as_ref()?;
+        let path = AbsPath::lexical(&self.root, file.value.as_bytes()).ok()?;
+        let (id, words) = ("protected.log-file".into(), "the file to which records are written".into());
+        Some(ProtectedPath { path, id, words, link: None })
     }
 
     /// The git folders of this checkout that lie outside the workspace.

@@ -273,9 +273,9 @@ fn show(shown: &Shown, json: bool) -> Result<(), Failure> {
     match shown {
         Shown::Damage(what) if json => report::say_json(&json!({"damaged": what})),
         Shown::Damage(what) => report::say(&format!("{ERROR}damaged{ERROR:#}  {}\n", printable(what))),
-        Shown::Record(entry, record, chained) if json => report::say_json(&json!({
-            "seq": entry.seq, "hash": entry.hash.to_string(), "chained": chained, "record": record,
-        })),
+        Shown::Record(entry, record, chained) if json => {
+            report::say(&(remit_session::audit::sink::line(entry.seq, &entry.hash, *chained, record) + "\n"))
+        }
         Shown::Record(entry, record, chained) => {
             let mark = if *chained { String::new() } else { format!("{ERROR}unchained{ERROR:#} ") };
             report::say(&(mark + &line(entry.seq, record)))

@@ -4,12 +4,13 @@ use crate::cli::RunArgs;
 use crate::report::{self, DIM, Failure, WAIT};
 use remit_core::exit::by_signal;
 use remit_core::path::printable;
-use remit_core::{AbsPath, AgentName, Exit};
+use remit_core::{AbsPath, AgentName, Exit, SessionId};
 use remit_hooks::{Command, Host, install::settings_json};
 use remit_policy::source::Cli;
 use remit_sandbox::launch::{ChildExit, LaunchError, WindowSize};
 use remit_sandbox::{endings, pty};
 use remit_session::adapter::Adapter;
+use remit_session::audit::Audited;
 use remit_session::base::find_program;
 use remit_session::choose::{ChooseError, Chosen, DEFAULT, choose};
 use remit_session::environment::Environment;
@@ -24,18 +25,24 @@ use std::os::unix::fs::MetadataExt;
 /// one ends this process, or the answer is 128+n.
 pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failure> {
     // A program may end with any code: only this one says that there was none.
-    let session = start(args, environment).map_err(|failure| failure.ends(Exit::NeverStarted))?;
+    let mut session = start(args, environment).map_err(|failure| failure.ends(Exit::NeverStarted))?;
     // What is held from the start only is in the session's first record; what is not held at all, or not known, is said.
     for note in session.notes.iter().filter(|n| n.starts_with("not held") || n.starts_with("not known")) {
         report::talk(&format!("{DIM}remit: {}{DIM:#}\n", printable(note)));
     }
+    let say = |line: &str| report::talk(&format!("{WAIT}{line}{WAIT:#}\n"));
+    let id = session.id.clone();
+    session.watch(Box::new(say), std::io::stderr().is_terminal())?;
     let attended = session.attend();
     let ended = session.finish().map_err(|e| {
         Failure::because(Exit::Io, "the program has ended, but its last records cannot be written", &e)
             .hint("`remit verify` says what the ledger holds")
     })?;
     attended.map_err(|e| Failure::because(Exit::Io, "the terminal cannot be relayed", &e))?;
-    match ended {
+    if let Some(audited) = &ended.audited {
+        tell(audited, &id);
+    }
+    match ended.exit {
         ChildExit::Code(code) => Ok(code),
         ChildExit::Signal(signal) => {
             endings::end_by(signal);
@@ -45,6 +52,23 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8, Failu
             Exit::Sandbox,
             "the session ended with its gate, so how the program ended is not known",
         )),
+    }
+}
+
+/// What was refused, and what of it could not be told.
+fn tell(audited: &Audited, id: &SessionId) {
+    let refusals = match audited.refusals {
+        1 => "1 refusal".to_owned(),
+        count => format!("{count} refusals"),
+    };
+    if audited.alert && audited.refusals > 0 {
+        let session = id.as_str().get(..8).unwrap_or_default();
+        report::talk(&format!(
+            "{WAIT}remit: {refusals}: `remit log --effect deny --session {session}`{WAIT:#}\n"
+        ));
+    }
+    for failure in audited.sink.iter().chain(&audited.failed) {
+        report::talk(&format!("{WAIT}remit: {}{WAIT:#}\n", printable(failure)));
     }
 }
 

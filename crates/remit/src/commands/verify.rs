@@ -47,6 +47,10 @@ pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Result<Exit, 
         report::say_json(&as_json(&report))?;
     } else {
         report::say(&as_text(&report))?;
+        if let Some(file) = &workspace.source.audit.value.log_file {
+            let file = printable(&file.value);
+            report::say(&format!("  `{file}` is a copy of the records, and not what is checked here\n"))?;
+        }
     }
     Ok(if report.is_intact() { Exit::Yes } else { Exit::No })
 }

@@ -257,7 +257,7 @@ fn what_is_out_of_bounds_and_lies_in_gits_records_all_the_same() -> Result<()> {
 #[test]
 fn what_concerns_the_whole_file_is_said_so_and_a_setting_is_shown() -> Result<()> {
     let env = workspace()?;
-    let text = "version: \"1.0\"\nintents: require\naudit:\n  alert_on_violation: true\nagents: {}\nsandbox: advisory\n";
+    let text = "version: \"1.0\"\nintents: require\naudit:\n  alert: {command: say}\nagents: {}\nsandbox: advisory\n";
     env.write(env.project().join("remit.yaml"), text)?;
     std::os::unix::fs::symlink("docs", env.project().join(".claude"))?;
     insta::assert_snapshot!(transcript(&env, &[&["check"]])?, @"
@@ -284,11 +284,11 @@ fn what_concerns_the_whole_file_is_said_so_and_a_setting_is_shown() -> Result<()
     2> 2 │ intents: require
     2>   ╰╴         ━━━━━━━
     2>
-    2> warning[not-held-yet]: `audit` is not obeyed yet: refusals and changes are in the ledger, and nothing else is told
-    2>   ╭▸ remit.yaml:3:1
+    2> warning[unheard-alert]: `audit.alert` does nothing without `alert_on_violation: true`
+    2>   ╭▸ remit.yaml:4:20
     2>   │
-    2> 3 │ audit:
-    2>   ╰╴━━━━━
+    2> 4 │   alert: {command: say}
+    2>   ╰╴                   ━━━
     2>
     = 0
     ");

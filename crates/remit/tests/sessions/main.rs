@@ -2,6 +2,7 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the tests look at files and processes")]
 
+mod audit;
 mod beside;
 mod caches;
 mod closed;
