@@ -19,6 +19,7 @@ const fn row(id: &'static str, parts: &'static [&'static str], what: &'static st
 }
 
 const POLICY: &str = "the policy";
+const OWN: &str = "your own settings of Remit (your policy, and what you trust)";
 const NEARLY: &str = "a name that stops every run since it is taken for a policy's";
 const SETTINGS: &str = "what an agent's own program runs or obeys";
 const GIT_HOOKS: &str = "what git runs by itself";
@@ -138,6 +139,7 @@ pub(crate) const DOT_GIT: Row = Row {
 pub(crate) const HOME: &[Row] = &[
     row("protected.git-config", &[".gitconfig"], GIT_CONFIG),
     row("protected.git-config", &[".config", "git"], GIT_CONFIG),
+    row("protected.remit-settings", &[".config", "remit"], OWN),
     row("protected.opencode-settings", &[".config", "opencode"], SETTINGS),
     row("protected.amp-settings", &[".config", "amp"], SETTINGS),
     row("protected.cline-hooks", &["Documents", "Cline", "Hooks"], SETTINGS),

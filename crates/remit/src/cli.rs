@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Run an agent, or any command, within its remit.
     Run(RunArgs),
+    /// Let this policy start the commands that it names.
+    Trust(TrustArgs),
     /// Show what was done and refused.
     Log(LogArgs),
     /// Check that the ledger is whole and untouched.
@@ -101,6 +103,25 @@ pub(crate) struct CheckArgs {
     /// Print the JSON Schema of the language, and check nothing.
     #[arg(long, conflicts_with_all = ["file", "json"])]
     pub(crate) schema: bool,
+}
+
+/// Arguments of `remit trust`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A policy may name programs: the `cli` of an agent, and `audit.alert.command`.
+None of them is started before this command has pinned the policy as it stands,
+for this folder. A policy that has changed must be trusted again.
+Programs that Remit has an adapter for, and `remit run -- CMD`, need no trust.")]
+pub(crate) struct TrustArgs {
+    /// Show the commands, and whether they are trusted; exit 1 if they are not.
+    #[arg(long, conflicts_with_all = ["revoke", "yes"])]
+    pub(crate) show: bool,
+    /// Trust this folder's policy no longer.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) revoke: bool,
+    /// Do not ask.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
 /// Arguments of `remit explain`.

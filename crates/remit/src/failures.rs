@@ -5,6 +5,7 @@ use remit_core::Exit;
 use remit_sandbox::launch::LaunchError;
 use remit_session::choose::ChooseError;
 use remit_session::holder::RunError;
+use remit_session::trust::TrustError;
 use remit_session::workspace::OpenError;
 
 /// The way out where state and work tree lie in one another.
@@ -54,9 +55,24 @@ impl From<ChooseError> for Failure {
             ChooseError::NoAdapter(..) | ChooseError::Name(..) => {
                 Failure::new(Exit::Config, error.to_string())
             }
+            ChooseError::Untrusted { changed, .. } => {
+                let failure = Failure::new(Exit::Config, error.to_string());
+                let failure = match changed {
+                    true => failure.cause("the policy has changed since it was trusted"),
+                    false => failure,
+                };
+                failure.hint("`remit trust` shows what the policy would start, and lets it")
+            }
+            ChooseError::Trust(error) => error.into(),
             ChooseError::Adapter(..) => Failure::because(Exit::Config, "cannot start the agent", &error),
             _ => Failure::new(Exit::Usage, error.to_string()).hint("remit run --help"),
         }
+    }
+}
+
+impl From<&TrustError> for Failure {
+    fn from(error: &TrustError) -> Self {
+        Failure::because(Exit::Io, "what is trusted is not known", error)
     }
 }
 

@@ -84,6 +84,7 @@ fn refuse_inside(command: &Command) -> Result<(), Failure> {
         Command::Log(_) => ("log", "the ledger lies outside, where no session reaches it"),
         Command::Verify(_) => ("verify", "the ledger lies outside, where no session reaches it"),
         Command::Hooks(_) => ("hooks", "its hooks are those that it was started with"),
+        Command::Trust(_) => ("trust", "no session decides what may be started outside"),
         Command::Init(args) if !args.dry_run => ("init", "no session can write a policy"),
         _ => return Ok(()),
     };
@@ -111,6 +112,7 @@ fn dispatch(cli: &Cli) -> Result<u8, Failure> {
             let around = around().map_err(|failure| failure.ends(Exit::NeverStarted))?;
             return commands::run::run(args, &around);
         }
+        Command::Trust(args) => commands::trust::run(args, &around()?)?,
         Command::Log(args) => commands::log::run(args, &around()?)?,
         Command::Verify(args) => commands::verify::run(args, &around()?)?,
         Command::Hooks(args) => commands::hooks::run(args, &around()?)?,

@@ -342,6 +342,28 @@ fn a_policy_that_asks_for_what_nothing_holds_yet_is_refused_by_name() -> Result<
 }
 
 #[test]
+fn a_program_of_a_policy_that_a_person_has_trusted_is_handed_the_refusal() -> Result<()> {
+    let env = audited()?;
+    env.run(&mut env.remit(["trust", "--yes"])?)?.ended(0)?;
+    bash(&env, "echo > out/f")?.ended(2)?;
+    let alerts = env.project().join("src/alerts");
+    // The hook does not wait for it.
+    let start = std::time::Instant::now();
+    let told = loop {
+        match std::fs::read_to_string(&alerts) {
+            Ok(text) if text.ends_with('\n') => break text,
+            _ if start.elapsed().as_secs() > 20 => anyhow::bail!("nobody was told"),
+            _ => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    };
+    let record: Value = serde_json::from_str(&told)?;
+    assert!(record.to_string().contains("out/f") && record.to_string().contains("deny"), "{record:#}");
+    let alerts = records(&env, &["--event", "alert"])?;
+    assert_eq!(alerts.len(), 1, "{alerts:#?}");
+    Ok(())
+}
+
+#[test]
 fn an_alert_hands_its_program_the_record_and_a_failure_is_told_once() -> Result<()> {
     let env = audited()?;
     bash(&env, "echo >src/f")?.ended(0)?;

@@ -14,6 +14,7 @@ mod watch;
 pub use watch::{Audited, Place, Watch};
 
 use crate::recorder::now;
+use crate::trust;
 use crate::workspace::Workspace;
 use alert::{Announcement, Refusal};
 use remit_ledger::{Door, Event, Record};
@@ -32,11 +33,6 @@ const BRIEFLY: Duration = Duration::from_millis(500);
 
 /// Records something more, if it can.
 pub(crate) type Append<'a> = &'a dyn Fn(&Record) -> Option<Receipt>;
-
-/// Whether the programs that a policy names may be started: only if a person has said so of this very policy.
-fn may_start_programs(_workspace: &Workspace) -> bool {
-    false
-}
 
 /// What a workspace's policy asks for.
 #[derive(Debug)]
@@ -65,7 +61,7 @@ impl Audit {
         let sink = source.log_file.as_ref().map(|file| Sink::new(root, &file.value, state.root(), &ledger));
         let words: Vec<String> = source.alert_command.iter().map(|word| word.value.clone()).collect();
         let named = source.alert_on_violation && !words.is_empty();
-        let trusted = named && may_start_programs(workspace);
+        let trusted = named && trust::is_pinned(workspace, workspace.environment());
         (source.alert_on_violation || sink.is_some()).then(|| Self {
             alert: source.alert_on_violation,
             command: trusted.then_some(words),

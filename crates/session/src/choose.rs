@@ -2,6 +2,7 @@
 
 use crate::adapter::Adapter;
 use crate::base::find_program;
+use crate::trust::{self, Standing, TrustError};
 use crate::workspace::Workspace;
 use remit_core::{AgentName, name::NameError};
 use remit_policy::source::{AgentSource, Cli};
@@ -48,6 +49,19 @@ pub enum ChooseError {
     /// An adapter of Remit's own that is broken.
     #[error("the adapter `{0}` cannot be read")]
     Adapter(String, #[source] toml::de::Error),
+    /// A command of the policy's that nobody has looked at.
+    #[error("the policy names a command for `{agent}` that is not trusted here: {}", commands.join("; "))]
+    Untrusted {
+        /// The agent.
+        agent: String,
+        /// The agent's command; of a policy that has changed, all that are new in it.
+        commands: Vec<String>,
+        /// Whether another text of this policy was trusted.
+        changed: bool,
+    },
+    /// Whether it is trusted is not known.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// A name that is none.
     #[error("`{0}` is not the name of an agent")]
     Name(String, #[source] NameError),
@@ -86,6 +100,7 @@ pub fn choose(
                 Ok(Chosen { agent, adapter: Some(adapter), program, args: command.to_vec() })
             }
             None => {
+                trusted(workspace, &name)?;
                 let known = Adapter::names().collect::<Vec<_>>().join(", ");
                 let program = find(&cli.value)
                     .ok_or_else(|| ChooseError::NoAdapter(name.clone(), cli.value.clone(), known))?;
@@ -95,6 +110,7 @@ pub fn choose(
         Some(Cli::Command(words)) => {
             let mut words = words.iter().map(|w| w.value.as_str());
             let first = words.next().ok_or_else(|| ChooseError::NoCommand(name.clone()))?;
+            trusted(workspace, &name)?;
             let program = find(first).ok_or_else(|| ChooseError::NotFound(first.to_owned()))?;
             let args = words.map(OsString::from).chain(command.iter().cloned()).collect();
             Ok(Chosen { agent, adapter: None, program, args })
@@ -106,6 +122,20 @@ pub fn choose(
             Ok(Chosen { agent, adapter: None, program, args: args.to_vec() })
         }
     }
+}
+
+/// Fails if an agent's command may not be started, since it is the policy's alone.
+fn trusted(workspace: &Workspace, agent: &str) -> Result<(), ChooseError> {
+    let own = format!("agents.{agent}.cli: ");
+    let (commands, changed) = match trust::standing(workspace, workspace.environment())? {
+        Standing::Pinned | Standing::NoCommands => return Ok(()),
+        Standing::Changed(new) if !new.is_empty() => (new, true),
+        standing => {
+            let all = trust::commands(&workspace.source).into_iter();
+            (all.filter(|one| one.starts_with(&own)).collect(), standing != Standing::Never)
+        }
+    };
+    Err(ChooseError::Untrusted { agent: agent.to_owned(), commands, changed })
 }
 
 fn only_user_of(

@@ -75,6 +75,12 @@ impl Environment {
         self.get("HOME").map(PathBuf::from).filter(|p| p.is_absolute())
     }
 
+    /// The folder of the person's own settings: `$XDG_CONFIG_HOME/remit`, else `~/.config/remit`.
+    pub fn config(&self) -> Option<PathBuf> {
+        let set = self.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
+        Some(set.or_else(|| Some(self.home()?.join(".config")))?.join("remit"))
+    }
+
     /// The folders of `PATH` that are absolute.
     pub fn path(&self) -> Vec<PathBuf> {
         let path = self.get("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));

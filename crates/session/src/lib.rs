@@ -33,6 +33,7 @@ pub mod scratch;
 pub mod socket;
 pub mod survey;
 pub mod syncer;
+pub mod trust;
 pub mod unignored;
 pub mod warden;
 pub mod words;

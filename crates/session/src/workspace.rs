@@ -217,7 +217,7 @@ impl Workspace {
             home: self.home.clone(),
             base: rules,
             sealed,
-            protected: git.paths.iter().map(obeyed).chain(self.sink()).collect(),
+            protected: git.paths.iter().map(obeyed).chain(self.sink()).chain(self.own_settings()?).collect(),
             git_dirs: git.git_dirs.into_iter().collect(),
             linked,
             private: private.map(|rule| rule.path).collect(),
@@ -233,6 +233,19 @@ impl Workspace {
         let path = AbsPath::lexical(&self.root, file.value.as_bytes()).ok()?;
         let (id, words) = ("protected.log-file".into(), "the file to which records are written".into());
         Some(ProtectedPath { path, id, words, link: None })
+    }
+
+    /// The folders of Remit's own settings, which no session may change.
+    fn own_settings(&self) -> Result<Option<ProtectedPath>, OpenError> {
+        let Some(folder) = self.environment.config() else { return Ok(None) };
+        // Its usual place is among the names that are always protected.
+        if folder.parent() == Some(&self.home.as_path().join(".config")) {
+            return Ok(None);
+        }
+        let path = AbsPath::lexical(&AbsPath::root(), folder.as_os_str().as_encoded_bytes());
+        let path = path.map_err(|e| OpenError::Path(folder, e))?;
+        let (id, words) = ("protected.remit-settings".into(), "your own settings of Remit".into());
+        Ok(Some(ProtectedPath { path, id, words, link: None }))
     }
 
     /// The git folders of this checkout that lie outside the workspace.

@@ -55,6 +55,31 @@ pub fn read_file(path: &std::path::Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
+/// Puts what `edit` makes of a whole file in its place; none is what is not there. Its folder is made if need be, and
+/// whoever edits it at the same time waits: `<name>.lock` beside it tells. Only this user may read it.
+///
+/// # Errors
+/// What the system says, and what `edit` says; the file is as it was then.
+pub fn edit_file<E: From<io::Error>>(
+    path: &std::path::Path,
+    edit: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>, E>,
+) -> Result<(), E> {
+    let nameless = || io::Error::other("it has no name in a folder");
+    let folder = path.parent().ok_or_else(nameless)?;
+    let name = path.file_name().and_then(std::ffi::OsStr::to_str).ok_or_else(nameless)?;
+    std::fs::create_dir_all(folder)?;
+    let folder = open_folder(folder)?;
+    let mode = Mode::RUSR | Mode::WUSR;
+    let lock = open_file(&folder, format!("{name}.lock"), OFlags::WRONLY | OFlags::CREATE, mode)?;
+    let lock = lock.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).map_err(io::Error::from)?;
+    let content = edit(read_file(path)?)?;
+    place(folder.as_fd(), name, &content, mode, true, |scratch| {
+        rustix::fs::renameat(&folder, scratch, &folder, name)
+    })?;
+    Ok(())
+}
+
 /// Creates `name` with this content, on disk before its name is; answers whether it did, which it does not if
 /// the name exists.
 pub(crate) fn create(folder: impl AsFd, name: &str, content: &[u8], mode: Mode) -> io::Result<bool> {

@@ -8,7 +8,7 @@ mod atomic;
 pub mod ledger;
 pub mod state_dir;
 
-pub use atomic::read_file;
+pub use atomic::{edit_file, read_file};
 pub use ledger::{
     Anchor, BadCheckpoint, CheckpointAt, CheckpointFault, Checkpoints, Damaged, Entry, Follow, HeadState,
     Keys, Ledger, LedgerError, Lenient, Piece, Reader, Receipt, Report, Reserve, checkpoint, read_anchor,

@@ -12,4 +12,5 @@ pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod run;
+pub(crate) mod trust;
 pub(crate) mod verify;

@@ -11,5 +11,6 @@ mod own_tests;
 mod place;
 mod reference;
 mod state;
+mod trust;
 mod verify;
 mod words;

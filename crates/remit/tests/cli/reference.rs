@@ -22,6 +22,7 @@ fn the_program() -> Result<()> {
       check        Check the policy: errors, conflicts, dead rules, its own tests
       explain      Say what an agent may do, layer by layer, with the rule's file and line
       run          Run an agent, or any command, within its remit
+      trust        Let this policy start the commands that it names
       log          Show what was done and refused
       verify       Check that the ledger is whole and untouched
       hooks        Install, remove, show or test the hooks of an agent's program
@@ -89,6 +90,28 @@ fn check() -> Result<()> {
           --json             One JSON object on standard output
           --schema           Print the JSON Schema of the language, and check nothing
       -h, --help             Print help
+    ");
+    Ok(())
+}
+
+#[test]
+fn trust() -> Result<()> {
+    insta::assert_snapshot!(help(&["trust"])?, @"
+    Let this policy start the commands that it names
+
+    Usage: remit trust [OPTIONS]
+
+    Options:
+      -C, --directory <DIR>  Use this folder as if the command had been given there
+          --show             Show the commands, and whether they are trusted; exit 1 if they are not
+          --revoke           Trust this folder's policy no longer
+      -y, --yes              Do not ask
+      -h, --help             Print help
+
+    A policy may name programs: the `cli` of an agent, and `audit.alert.command`.
+    None of them is started before this command has pinned the policy as it stands,
+    for this folder. A policy that has changed must be trusted again.
+    Programs that Remit has an adapter for, and `remit run -- CMD`, need no trust.
     ");
     Ok(())
 }

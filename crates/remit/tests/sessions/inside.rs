@@ -16,6 +16,7 @@ fn what_cannot_be_done_inside_is_said_with_the_reason() -> Result<()> {
             ("demo --once", 5, "sessions do not nest"),
             ("log", 5, "the ledger lies outside"),
             ("verify", 5, "the ledger lies outside"),
+            ("trust --yes", 5, "no session decides"),
             ("hooks status claude", 5, "started with"),
             ("init", 5, "no session can write a policy"),
         ] {
