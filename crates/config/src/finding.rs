@@ -1,5 +1,6 @@
 //! Findings are collected, not returned at the first: a person mends a file once. Their number is bounded.
 
+use crate::nearest::certain;
 use crate::text::invisible;
 use remit_core::path::escape;
 use remit_core::{Diagnostic, Place, Severity};
@@ -12,6 +13,16 @@ const MOST: usize = 100;
 pub(crate) struct Findings {
     list: Vec<Diagnostic>,
     more: usize,
+    /// Words that can only have been meant for others.
+    slips: Vec<Slip>,
+}
+
+/// A word, where it stands, and the only one that can have been meant.
+#[derive(Debug)]
+pub(crate) struct Slip {
+    pub(crate) place: Place,
+    pub(crate) word: String,
+    pub(crate) meant: String,
 }
 
 impl Findings {
@@ -38,6 +49,18 @@ impl Findings {
         help: impl Into<String>,
     ) {
         self.push(Diagnostic::error(code, place.clone(), message).help(help));
+    }
+
+    /// Keeps what a word can only have been meant for.
+    pub(crate) fn slip(&mut self, place: &Place, word: &str, words: &[&str]) {
+        if let Some(meant) = certain(word, words) {
+            self.slips.push(Slip { place: place.clone(), word: word.to_owned(), meant: meant.to_owned() });
+        }
+    }
+
+    /// The words that can only have been meant for others.
+    pub(crate) fn into_slips(self) -> Vec<Slip> {
+        self.slips
     }
 
     /// Whether nothing was found.

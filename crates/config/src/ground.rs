@@ -104,7 +104,7 @@ pub(crate) fn errors(source: &PolicySource, workspace: &Path, home: &Path) -> Ve
 }
 
 /// The two folders that patterns hang on; what else a world has makes no difference here.
-fn world(source: &PolicySource, workspace: &Path, home: &Path) -> Result<World, Box<Diagnostic>> {
+pub(crate) fn world(source: &PolicySource, workspace: &Path, home: &Path) -> Result<World, Box<Diagnostic>> {
     let take = |path: &Path, what: &str| {
         AbsPath::try_from(path).map_err(|error| {
             let message = format!("{} cannot be {what}: {error}", shown(&path.to_string_lossy()));

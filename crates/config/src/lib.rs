@@ -3,7 +3,8 @@
 //! [`find()`] reads the nearest policy file. [`load()`] turns its text into a
 //! [`PolicySource`](remit_policy::PolicySource), or says all that is wrong with it ([`load_in()`] looks at the disk for
 //! that, too). [`render()`] writes the
-//! canonical form, [`init::propose`] a first policy. [`ground()`] looks at the disk, [`check()`],
+//! canonical form, [`init::propose`] a first policy. [`edit`] changes a text and leaves the rest of it as it is,
+//! [`fix`] says which changes mend it. [`ground()`] looks at the disk, [`check()`],
 //! [`none_but_tracked`] and [`run_tests`] ask a compiled policy.
 #![expect(
     clippy::disallowed_methods,
@@ -11,8 +12,10 @@
 )]
 
 pub mod check;
+pub mod edit;
 pub mod find;
 mod finding;
+pub mod fix;
 pub mod ground;
 pub mod init;
 mod judge;

@@ -76,7 +76,7 @@ pub fn merged(mut found: Vec<Diagnostic>, more: Vec<Diagnostic>) -> Vec<Diagnost
     found
 }
 
-fn read(file_name_to_show: &str, text: &[u8]) -> (Option<PolicySource>, Findings) {
+pub(crate) fn read(file_name_to_show: &str, text: &[u8]) -> (Option<PolicySource>, Findings) {
     let file: Arc<str> = file_name_to_show.into();
     let mut found = Findings::default();
     let source = text::decode(&file, text, &mut found)

@@ -15,6 +15,21 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// The only candidate that can have been meant: the same but for case, `-` and `_`, or at most two slips away
+/// while no other is near.
+pub(crate) fn certain<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let folded = fold(word)?;
+    let far = |candidate: &str| fold(candidate).map_or(usize::MAX, |other| distance(&folded, &other));
+    let only = |near: &dyn Fn(&str) -> bool| {
+        let mut all = candidates.iter().filter(|candidate| near(candidate));
+        all.next().copied().filter(|_| all.next().is_none())
+    };
+    only(&|candidate| far(candidate) == 0).or_else(|| {
+        let near = |candidate: &str| nearest(word, [candidate]).is_some();
+        only(&near).filter(|candidate| far(candidate) <= 2)
+    })
+}
+
 /// The words as a list in backticks.
 pub(crate) fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(super::finding::shown).collect::<Vec<_>>().join(", ")

@@ -3,7 +3,7 @@
 
 use crate::finding::{Findings, shown};
 use crate::keys::{Key, LATER};
-use crate::nearest::{hint, nearest};
+use crate::nearest::{certain, hint, nearest};
 use crate::tree::{Entry, Node, Value};
 use remit_core::Place;
 use remit_policy::source::At;
@@ -66,6 +66,17 @@ impl Findings {
             } else {
                 hint(&entry.key, &keys)
             };
+            if !later {
+                let free: Vec<&str> = keys
+                    .iter()
+                    .copied()
+                    .filter(|key| entries.iter().all(|other| other.key != *key))
+                    .collect();
+                // One that is there already may be the one that is meant: then it is no slip.
+                if certain(&entry.key, &keys).is_some_and(|key| free.contains(&key)) {
+                    self.slip(&entry.place, &entry.key, &keys);
+                }
+            }
             self.error_help("unknown-key", &entry.place, message, help);
         }
         Some(Fields { place: &node.place, entries, meant })
@@ -150,6 +161,7 @@ impl Findings {
         }
         let words: Vec<&str> = table.iter().map(|(word, _)| *word).collect();
         let message = format!("{what} cannot be {}", shown(&text.value));
+        self.slip(&text.place, &text.value, &words);
         self.error_help("unknown-word", &text.place, message, hint(&text.value, &words));
         None
     }

@@ -48,6 +48,7 @@ pub(crate) fn access(node: &Node, found: &mut Findings) -> Option<At<Access>> {
             Some(access) => sum = sum.map(|sum| sum.union(access)),
             None => {
                 let message = format!("{} is no word for access", shown(&text.value));
+                found.slip(&text.place, &text.value, &Access::WORDS);
                 found.error_help("unknown-access", &text.place, message, hint(&text.value, &Access::WORDS));
                 sum = None;
             }

@@ -3,6 +3,7 @@
 use crate::finding::Findings;
 use remit_core::{Place, path};
 use serde_saphyr::granit_parser::{Marker, Span};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The longest policy that is read, in bytes.
@@ -102,6 +103,22 @@ pub(crate) fn place(file: &Arc<str>, text: &str, span: &Span) -> Place {
         column: number(span.start.col() + 1),
         width: number(first_line.trim_end().chars().count()).max(1),
     }
+}
+
+/// The bytes of the parser's span, without white space at its end.
+pub(crate) fn bytes(text: &str, span: &Span) -> Range<usize> {
+    let from = span.start.byte_offset().unwrap_or(0).min(text.len());
+    let to = span.end.byte_offset().unwrap_or(from).clamp(from, text.len());
+    from..from + text.get(from..to).unwrap_or_default().trim_end().len()
+}
+
+/// Where a place begins, in bytes.
+pub(crate) fn offset(text: &str, place: &Place) -> Option<usize> {
+    let before = usize::try_from(place.line.checked_sub(1)?).ok()?;
+    let line: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
+    let column = usize::try_from(place.column.checked_sub(1)?).ok()?;
+    let rest = text.get(line..)?;
+    rest.char_indices().nth(column).map(|(at, _)| line + at)
 }
 
 /// The column of the first tab of a run that ends right before the marker.

@@ -10,6 +10,7 @@ use crate::text;
 use remit_core::{Diagnostic, Place};
 use serde_saphyr::granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span, Tag};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ const MOST_VALUES: usize = 500_000;
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) place: Place,
+    /// The bytes that it stands in; of an alias, those of what it names.
+    pub(crate) span: Range<usize>,
     pub(crate) value: Value,
     /// Values in it, itself and expanded aliases included.
     weight: usize,
@@ -59,6 +62,8 @@ impl Value {
 pub(crate) struct Entry {
     pub(crate) key: String,
     pub(crate) place: Place,
+    /// The bytes of the key.
+    pub(crate) span: Range<usize>,
     pub(crate) value: Rc<Node>,
 }
 
@@ -104,6 +109,7 @@ pub(crate) fn parse(file: &Arc<str>, text: &str, findings: &mut Findings) -> Opt
 /// A list or mapping whose end has not come yet.
 struct Open {
     place: Place,
+    start: usize,
     anchor: usize,
     children: Vec<Rc<Node>>,
     map: bool,
@@ -124,6 +130,8 @@ impl Builder<'_> {
     /// Takes one event; `None`: it makes no sense to go on.
     fn event(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         let place = text::place(self.file, self.text, &span);
+        let bytes = text::bytes(self.text, &span);
+        let start = bytes.start;
         match event {
             Event::DocumentStart(..) => {
                 self.documents += 1;
@@ -149,22 +157,22 @@ impl Builder<'_> {
                 self.tag(tag.as_deref(), &span, true);
                 let null = plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
                 let value = if null { Value::Null } else { Value::Scalar { text: text.into_owned(), plain } };
-                self.keep(Node { place, value, weight: 1, depth: 1 }, anchor)?;
+                self.keep(Node { place, span: bytes, value, weight: 1, depth: 1 }, anchor)?;
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.tag(tag.as_deref(), &span, false);
-                self.open.push(Open { place, anchor, children: Vec::new(), map: false });
+                self.open.push(Open { place, start, anchor, children: Vec::new(), map: false });
             }
             Event::MappingStart(_, anchor, tag) => {
                 self.tag(tag.as_deref(), &span, false);
-                self.open.push(Open { place, anchor, children: Vec::new(), map: true });
+                self.open.push(Open { place, start, anchor, children: Vec::new(), map: true });
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 let Some(open) = self.open.pop() else {
                     self.findings.error("yaml", &place, "not YAML: an end without a beginning");
                     return None;
                 };
-                self.close(open)?;
+                self.close(open, bytes.end)?;
             }
             _ => {}
         }
@@ -187,15 +195,20 @@ impl Builder<'_> {
     }
 
     /// Makes a list or mapping of what came since its start.
-    fn close(&mut self, open: Open) -> Option<()> {
+    fn close(&mut self, open: Open, end: usize) -> Option<()> {
         let weight = open.children.iter().fold(1_usize, |sum, node| sum.saturating_add(node.weight));
         let depth = open.children.iter().map(|node| node.depth).max().unwrap_or(0).saturating_add(1);
         if depth > DEEPEST {
             self.findings.error("too-deep", &open.place, deep());
             return None;
         }
+        // The end of a block comes only with what follows it, comments and all.
+        let flow = matches!(self.text.as_bytes().get(open.start), Some(b'{' | b'['))
+            && open.children.first().is_none_or(|first| first.span.start != open.start);
+        let last = open.children.iter().map(|node| node.span.end).max().unwrap_or(open.start);
+        let span = open.start..if flow { end } else { last };
         let value = if open.map { self.map(open.children) } else { Value::List(open.children) };
-        self.keep(Node { place: open.place, value, weight, depth }, open.anchor)
+        self.keep(Node { place: open.place, span, value, weight, depth }, open.anchor)
     }
 
     /// Pairs keys with values; a key that is no text or stands twice is a finding, and left out.
@@ -224,7 +237,12 @@ impl Builder<'_> {
                 continue;
             }
             seen.insert(text.clone(), key.place.clone());
-            entries.push(Entry { key: text.clone(), place: key.place.clone(), value });
+            entries.push(Entry {
+                key: text.clone(),
+                place: key.place.clone(),
+                span: key.span.clone(),
+                value,
+            });
         }
         Value::Map(entries)
     }

@@ -101,8 +101,14 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print the JSON Schema of the language, and check nothing.
-    #[arg(long, conflicts_with_all = ["file", "json"])]
+    #[arg(long, conflicts_with_all = ["file", "json", "fix"])]
     pub(crate) schema: bool,
+    /// Mend what leaves no choice, show what changed, and leave the rest of the file byte for byte.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) fix: bool,
+    /// With --fix: only show what would change.
+    #[arg(long, requires = "fix")]
+    pub(crate) dry_run: bool,
 }
 
 /// Arguments of `remit trust`.

@@ -1,5 +1,6 @@
 //! `remit check`: everything that is wrong, doubtful or worth knowing about a policy.
 
+use super::mend;
 use crate::cli::CheckArgs;
 use crate::report::{self, Failure, OK, Texts};
 use crate::schema_file;
@@ -23,6 +24,12 @@ pub(crate) fn run(args: &CheckArgs, environment: &Environment) -> Result<Exit, F
     if args.schema {
         report::say(&schema_file::text())?;
         return Ok(Exit::Yes);
+    }
+    if args.fix {
+        let done = mend::run(args, environment)?;
+        if args.dry_run {
+            return Ok(done);
+        }
     }
     let (file, text, findings) = match open(args, environment) {
         Ok(workspace) => {
@@ -70,7 +77,7 @@ fn open(args: &CheckArgs, environment: &Environment) -> Result<Workspace, OpenEr
     Workspace::read(root, file.display().to_string(), &bytes, environment)
 }
 
-fn examine(workspace: &Workspace) -> Result<Vec<Diagnostic>, OpenError> {
+pub(super) fn examine(workspace: &Workspace) -> Result<Vec<Diagnostic>, OpenError> {
     let rules = base::session_rules(&workspace.root);
     let memory = workspace.state_place()?.listings();
     let (policy, mut findings) = remembering(&memory, |disk| workspace.judge(disk, rules, BTreeSet::new()))?;

@@ -11,6 +11,7 @@ pub(crate) mod hooks;
 pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod man;
+mod mend;
 pub(crate) mod run;
 pub(crate) mod trust;
 pub(crate) mod verify;

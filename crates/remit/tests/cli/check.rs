@@ -474,3 +474,73 @@ fn hidden_files_that_git_would_add_are_told_with_the_line_that_keeps_it_from_tha
     assert!(outcome.stdout.contains("0 warnings"), "{}{}", outcome.stdout, outcome.stderr);
     Ok(())
 }
+
+const SLIPS: &str = "# who may what\nversion: \"1.0\" # the language\nagents:\n  a: # the first\n    permisions: # its rules\n      - {path: 'src/**', access: read_write} # sources\n      - path: docs # prose\n        access: rread\n      - {path: *.md, access: read}\n";
+
+#[test]
+fn what_leaves_no_choice_is_mended_and_the_rest_stays_byte_for_byte() -> Result<()> {
+    let env = empty()?;
+    let file = env.project().join("remit.yaml");
+    env.write(&file, SLIPS)?;
+    let shown = remit(&env, &["check", "--fix", "--dry-run"])?.ended(0)?;
+    assert!(shown.stdout.contains("+    permissions: # its rules\n"), "{}", shown.stdout);
+    assert_eq!(std::fs::read_to_string(&file)?, SLIPS);
+    remit(&env, &["check", "--fix"])?.ended(0)?;
+    let mended = SLIPS
+        .replace("permisions", "permissions")
+        .replace("read_write", "read-write")
+        .replace("rread", "read")
+        .replace("*.md", "\"*.md\"");
+    assert_eq!(std::fs::read_to_string(&file)?, mended);
+    let again = remit(&env, &["check", "--fix"])?.ended(0)?;
+    assert!(!again.stdout.contains("+++"), "{}", again.stdout);
+    assert_eq!(std::fs::read_to_string(&file)?, mended);
+    Ok(())
+}
+
+#[test]
+fn rules_without_effect_go_and_needs_are_granted() -> Result<()> {
+    let env = empty()?;
+    let file = env.project().join("remit.yaml");
+    let text = "global_rules:\r\n  - {path: \"keys/**\", access: none}\r\nagents:\r\n  a:\r\n    permissions:\r\n      - {path: \"src/**\", access: read}   # one\r\n      - {path: \"src/**\", access: read}   # two\r\n      - {path: \"keys/x\", access: read}\r\n    capabilities:\r\n      requires:\r\n        - {path: \"docs/**\", access: read, reason: prose}\r\n";
+    env.write(&file, text)?;
+    remit(&env, &["check", "--fix"])?.ended(0)?;
+    let mended = "version: \"1.0\"\r\nglobal_rules:\r\n  - {path: \"keys/**\", access: none}\r\nagents:\r\n  a:\r\n    permissions:\r\n      - {path: \"src/**\", access: read}   # one\r\n      # two\r\n      - {path: \"docs/**\", access: read}\r\n    capabilities:\r\n      requires:\r\n        - {path: \"docs/**\", access: read, reason: prose}\r\n";
+    assert_eq!(std::fs::read_to_string(&file)?, mended);
+    Ok(())
+}
+
+#[test]
+fn what_can_be_meant_in_two_ways_and_links_are_left() -> Result<()> {
+    let env = empty()?;
+    let file = env.project().join("remit.yaml");
+    let text = "version: \"1.0\"\nagents:\n  a:\n    permissions:\n      - {path: src, access: read}\n      - {path: src, access: none}\n";
+    env.write(&file, text)?;
+    remit(&env, &["check", "--fix"])?.ended(3)?;
+    assert_eq!(std::fs::read_to_string(&file)?, text);
+    env.write(env.project().join("real/policy.yaml"), SLIPS)?;
+    std::os::unix::fs::symlink("real/policy.yaml", env.project().join("link.yaml"))?;
+    let said = remit(&env, &["check", "--fix", "link.yaml"])?;
+    assert!(said.stderr.contains("is a link"), "{}", said.stderr);
+    assert_eq!(std::fs::read_to_string(env.project().join("real/policy.yaml"))?, SLIPS);
+    Ok(())
+}
+
+#[test]
+fn a_leading_slash_that_can_only_mean_the_workspace_gets_its_root() -> Result<()> {
+    let env = empty()?;
+    let file = env.project().join("remit.yaml");
+    env.write(env.project().join("web-ui/x"), "")?;
+    let text =
+        "version: \"1.0\" # v\nagents:\n  a:\n    permissions:\n      - {path: /web-ui, access: read}\n";
+    env.write(&file, text)?;
+    remit(&env, &["check", "--fix"])?.ended(0)?;
+    let mended = text.replace("# v\n", "# v\nroot: workspace\n");
+    assert_eq!(std::fs::read_to_string(&file)?, mended);
+    env.write(
+        &file,
+        text.replace("access: read}", "access: read}\n      - {path: /usr/bin, access: execute}"),
+    )?;
+    remit(&env, &["check", "--fix"])?.ended(3)?;
+    Ok(())
+}

@@ -89,6 +89,9 @@ fn check() -> Result<()> {
       -C, --directory <DIR>  Use this folder as if the command had been given there
           --json             One JSON object on standard output
           --schema           Print the JSON Schema of the language, and check nothing
+          --fix              Mend what leaves no choice, show what changed, and leave the rest of the
+                             file byte for byte
+          --dry-run          With --fix: only show what would change
       -h, --help             Print help
     ");
     Ok(())
