@@ -3,7 +3,7 @@
 use crate::agent::AgentPolicy;
 use crate::protected::Protected;
 use crate::rules::{Point, Scope};
-use crate::source::{AskMode, At, Intents, LogAccess, Sandbox};
+use crate::source::{AskMode, Intents, Sandbox};
 use crate::{Access, PolicySource};
 use remit_core::{Diagnostic, Effect, Object, Place, Severity, Verb};
 use std::collections::BTreeMap;
@@ -64,12 +64,7 @@ fn not_held(source: &PolicySource) -> Vec<Diagnostic> {
     let intents = Some(&source.intents).filter(|intents| intents.value != Intents::Off);
     found
         .extend(intents.map(|i| missing(&i.place, "intents", "are not held yet: work need not be declared")));
-    let At { value: audit, place } = &source.audit;
-    let attempts = (audit.log_access_attempts != LogAccess::Denied).then(|| {
-        let message = "`audit.log_access_attempts` is not obeyed yet: refusals and changes are in the ledger";
-        Diagnostic::new(Severity::Warning, "not-held-yet", place.clone(), message)
-    });
-    found.extend(attempts);
+    let audit = &source.audit.value;
     let unheard = audit.alert_command.first().filter(|_| !audit.alert_on_violation);
     found.extend(unheard.map(|word| {
         let message = "`audit.alert` does nothing without `alert_on_violation: true`";

@@ -81,6 +81,13 @@ pub trait Authority: Send + Sync {
         None
     }
 
+    /// Whether opening for reading, and starting programs, are put before [`Authority::judge`] too. What is allowed
+    /// then is still done by the kernel, under view and floor: a caller that exchanges names meanwhile spoils what is
+    /// recorded, not what is held. Must always answer the same.
+    fn records_reads(&self) -> bool {
+        false
+    }
+
     /// Decides and records. Called before the change is done, and after the errors that the kernel would have
     /// answered anyway.
     fn judge(&self, operation: &Operation<'_>) -> Ruling;

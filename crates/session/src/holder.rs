@@ -26,7 +26,7 @@ use crate::{base, home};
 use remit_core::wire::{INSIDE, SOCKET};
 use remit_core::{AbsPath, Actor, Assurance, Diagnostic, Place, SessionId};
 use remit_ledger::{Door, Event, Record};
-use remit_policy::source::Sandbox;
+use remit_policy::source::{LogAccess, Sandbox};
 use remit_policy::{AgentPolicy, Policy};
 use remit_sandbox::launch::{
     ChildExit, LaunchError, Measured, Running, Spec, Stdio, WindowSize, launch_noting,
@@ -225,7 +225,7 @@ impl Parts<'_> {
         let spec = self.spec(&policy, plan, Arc::new(warden), &socket)?;
         let elsewhere = spec.cwd.as_bytes() == base::HOME.as_bytes();
         // The first record comes before the first deed.
-        let first = holder.append(&self.begun(&holder, &notes), false)?.seq;
+        let first = holder.append(&self.begun(&policy, &holder, &notes), false)?.seq;
         // So does this: what is measured is told before the program begins.
         let launched = |seen: &Measured| -> io::Result<()> {
             let record = holder.record(Event::Moment, Door::Holder).with("moment", "launched");
@@ -269,12 +269,15 @@ impl Parts<'_> {
     }
 
     /// The record of the start.
-    fn begun(&self, holder: &Recorder, notes: &[String]) -> Record {
+    fn begun(&self, policy: &Policy, holder: &Recorder, notes: &[String]) -> Record {
         let mut record = holder.record(Event::SessionStart, Door::Holder);
         record.program = Some(self.chosen.program.display().to_string());
         record.path = Some(self.workspace.root.to_string());
         record.host = self.hooks.map(|h| h.host.clone());
         record.command = Some(self.words());
+        if let Some(key) = reads_by(policy) {
+            record = record.with("reads", key);
+        }
         record.with("hooked", self.hooks.is_some()).with("notes", notes.to_vec())
     }
 
@@ -492,6 +495,12 @@ fn teller(running: &Arc<Running>) -> Tell {
             complaint => Err(String::from_utf8_lossy(complaint).into_owned()),
         }
     })
+}
+
+/// Which key makes a session record what it reads and starts; none if nothing does.
+pub fn reads_by(policy: &Policy) -> Option<&'static str> {
+    let log = policy.source().audit.value.log_access_attempts;
+    (log == LogAccess::All).then_some("audit.log_access_attempts: all")
 }
 
 /// What was planned and could not be shown, in words.

@@ -27,6 +27,7 @@ pub mod lineage;
 pub mod links;
 pub mod listings;
 pub mod outside;
+pub mod reads;
 pub mod recorder;
 pub mod refusals;
 pub mod scratch;

@@ -63,7 +63,7 @@ impl Scratch {
     }
 
     /// Whether it lies in a folder of the session's own.
-    fn is_private(&self, path: &AbsPath) -> bool {
+    pub fn is_private(&self, path: &AbsPath) -> bool {
         self.workspace.strip(path).is_none() && self.folders.iter().any(|folder| folder.covers(path))
     }
 

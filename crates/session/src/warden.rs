@@ -4,12 +4,14 @@
 use crate::calls::{Calls, Control, OpenCall};
 use crate::ignored::Marks;
 use crate::lineage;
+use crate::reads::{Reads, Told};
 use crate::recorder::{Recorder, in_call, now};
-use crate::refusals::Refusals;
+use crate::refusals::{REFUSED, Refusals};
 use crate::scratch::Scratch;
 use remit_core::wire::CANARY;
 use remit_core::{AbsPath, Action, CallId, Decision, Effect, Object, Verb, Why};
 use remit_ledger::{Door, Event, Record};
+use remit_policy::source::LogAccess;
 use remit_policy::{Facts, Policy, decide};
 use remit_sandbox::authority::{Authority, Fixed, Operation, Ruling};
 use std::collections::{BTreeMap, HashSet};
@@ -29,11 +31,16 @@ pub struct Warden {
     marks: Marks,
     tree: File,
     calls: Mutex<Calls>,
+    /// Which allowed reads are told already.
+    reads: Reads,
     /// Temporary siblings that this session made and has not yet renamed or deleted.
     provisional: Mutex<HashSet<AbsPath>>,
     /// Whether the launch's own try, before the program was started, has been refused: it is no deed of the
     /// agent's, and the first record of the session tells of it.
     tried: AtomicBool,
+    /// Whether anything but reading and that try has been asked: the program has been started, then. What is read
+    /// before is the launch's own self-test.
+    begun: AtomicBool,
 }
 
 /// Why something may not be made, changed or removed where no mount of the view lets it.
@@ -47,6 +54,9 @@ pub const NO_FOLDER: &str = "a rule speaks of what lies below, so only a folder 
 
 /// Why a temporary sibling of a file may not be touched by everybody who may write the file.
 pub const FOREIGN_SIBLING: &str = "a temporary sibling may be touched only by the session that made it";
+
+/// What is counted where a session has read, or started, more than has records.
+pub const LEFT_OUT: &str = "left out";
 
 /// The calls that make plain files.
 const PLAIN: [&str; 3] = ["open", "openat", "creat"];
@@ -69,9 +79,15 @@ impl Warden {
             marks,
             tree,
             calls: Mutex::default(),
+            reads: Reads::default(),
             provisional: Mutex::default(),
             tried: AtomicBool::new(false),
+            begun: AtomicBool::new(false),
         }
+    }
+
+    fn log(&self) -> LogAccess {
+        self.policy.source().audit.value.log_access_attempts
     }
 
     fn action(&self, verb: Verb, object: Object) -> Action {
@@ -200,7 +216,19 @@ impl Warden {
         operation.path.as_bytes() == CANARY.as_bytes() && !self.tried.swap(true, Ordering::Relaxed)
     }
 
+    /// Whether it is a read of the launch, which comes before the program.
+    fn is_before(&self, operation: &Operation<'_>) -> bool {
+        if operation.verb != Verb::Read {
+            self.begun.store(true, Ordering::Relaxed);
+        }
+        !self.begun.load(Ordering::Relaxed)
+    }
+
     fn refused(&self, operation: &Operation<'_>, action: &Action, decision: &Decision) {
+        if self.log() == LogAccess::None {
+            held(&self.calls).count(operation.path, operation.pid, REFUSED);
+            return;
+        }
         let mut calls = held(&self.calls);
         let record = self.access(operation, action, decision, calls.owner(operation.path, operation.pid));
         drop(calls);
@@ -222,6 +250,28 @@ impl Warden {
         record.pid = Some(operation.pid);
         record.syscall = Some(operation.syscall.to_owned());
         in_call(record, call)
+    }
+
+    /// Whether an allowed deed is only counted, and as what. Reads are told once a call; what is scratch is not told.
+    fn counts_as(&self, operation: &Operation<'_>, calls: &mut Calls) -> Option<&'static str> {
+        let verb = operation.verb;
+        let looks = matches!(verb, Verb::Read | Verb::Execute);
+        let scratch = match looks {
+            true => self.scratch.is_private(operation.path),
+            false => self.scratch.takes(operation),
+        };
+        if scratch {
+            return Some(verb.word());
+        }
+        if !looks {
+            return None;
+        }
+        let call = calls.owner(operation.path, operation.pid).map(|call| call.id.clone());
+        match self.reads.note(call.as_ref(), verb, operation.path) {
+            Told::First => None,
+            Told::Again => Some(verb.word()),
+            Told::LeftOut => Some(LEFT_OUT),
+        }
     }
 
     fn counted(&self, call: Option<&OpenCall>, id: Option<&CallId>, counts: BTreeMap<String, u64>) {
@@ -257,14 +307,21 @@ impl Authority for Warden {
         Some(self.tree.as_fd())
     }
 
+    fn records_reads(&self) -> bool {
+        self.log() == LogAccess::All
+    }
+
     fn judge(&self, operation: &Operation<'_>) -> Ruling {
         let (action, decision) = self.decide(operation);
         if decision.effect != Effect::Allow {
-            if self.is_self_test(operation) {
+            if self.is_self_test(operation) || self.is_before(operation) {
                 return Ruling::Deny;
             }
             self.refused(operation, &action, &decision);
             return Ruling::Deny;
+        }
+        if self.is_before(operation) {
+            return Ruling::Allow;
         }
         if self.marks.note(operation).is_err() {
             let facts = Facts::against("that it may change what is ignored cannot be noted");
@@ -272,11 +329,11 @@ impl Authority for Warden {
             self.refused(operation, &action, &decision);
             return Ruling::Deny;
         }
-        if self.scratch.takes(operation) {
-            held(&self.calls).count(operation.path, operation.pid, operation.verb.word());
+        let mut calls = held(&self.calls);
+        if let Some(what) = self.counts_as(operation, &mut calls) {
+            calls.count(operation.path, operation.pid, what);
             return Ruling::Allow;
         }
-        let mut calls = held(&self.calls);
         let record = self.access(operation, &action, &decision, calls.owner(operation.path, operation.pid));
         drop(calls);
         match self.recorder.append(&record, false) {

@@ -267,3 +267,49 @@ fn a_folder_that_does_not_move_has_a_record_that_names_what_stands_against_it() 
         Ok(())
     })
 }
+
+fn with_log(word: &str) -> String {
+    format!("{POLICY}audit: {{log_access_attempts: {word}}}\n")
+}
+
+#[test]
+fn where_all_is_recorded_each_read_and_start_has_one_record_and_the_rest_are_counts() -> Result<()> {
+    each_user(&with_log("all"), |env| {
+        let script =
+            "cat src/a.rs src/a.rs src/a.rs; cat secrets/key; cat missing; ls sub >/dev/null; exit 0";
+        env.write(env.project().join("secrets/key"), "hidden")?;
+        let said = sh(env, script)?.ended(0)?;
+        assert!(String::from_utf8_lossy(&said.raw).contains("text\ntext\ntext\n"));
+        let records = records(env)?;
+        assert_eq!(count(&records, "allow", "read", "/src/a.rs"), 1, "{records:#?}");
+        assert_eq!(count(&records, "allow", "execute", "/cat"), 1);
+        assert_eq!(count(&records, "allow", "read", "/sub"), 1);
+        assert_eq!(count(&records, "deny", "read", "/secrets/key"), 1);
+        assert_eq!(
+            count(&records, "allow", "read", "/missing") + count(&records, "deny", "read", "/missing"),
+            0
+        );
+        let counts: u64 = records.iter().filter_map(|r| r["counts"]["read"].as_u64()).sum();
+        assert!(counts >= 2, "{counts}");
+        let start = records.iter().find(|r| r["event"] == "session-start").context("a start")?;
+        assert_eq!(start["detail"]["reads"], "audit.log_access_attempts: all");
+        let denied = records.iter().filter(|r| r["event"] == "access" && r["effect"] == "deny").count();
+        assert_eq!(denied, 1, "{records:#?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn where_nothing_is_recorded_refusals_are_counts_and_changes_stay() -> Result<()> {
+    each_user(&with_log("none"), |env| {
+        sh(env, "echo x >remit.yaml; echo x >remit.yaml; echo x >>src/a.rs; cat src/a.rs >/dev/null")?
+            .ended(0)?;
+        let records = records(env)?;
+        assert!(!records.iter().any(|r| r["effect"] == "deny" && r["event"] == "access"), "{records:#?}");
+        let counts: u64 = records.iter().filter_map(|r| r["counts"]["refused"].as_u64()).sum();
+        assert_eq!(counts, 2);
+        assert_eq!(count(&records, "allow", "write", "/src/a.rs"), 1);
+        assert_eq!(count(&records, "allow", "read", "/src/a.rs"), 0);
+        Ok(())
+    })
+}

@@ -38,9 +38,18 @@ const fn unless(code: u16, k: u32, count: u8) -> sock_filter {
     sock_filter { code, jt: 0, jf: count, k }
 }
 
-/// The filter of a session. With `lists`, opening a folder to list it and watching something stop too: the session
-/// sees folders that it may not list, and the floor can tell no folder from what is mounted below it.
-pub fn program(lists: bool) -> Vec<sock_filter> {
+/// What stops beside changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stops {
+    /// Opening a folder to list it, and watching something: the session sees folders that it may not list, and the
+    /// floor can tell no folder from what is mounted below it.
+    pub lists: bool,
+    /// Opening anything, and starting a program: reads are recorded.
+    pub reads: bool,
+}
+
+/// The filter of a session.
+pub fn program(stops: Stops) -> Vec<sock_filter> {
     let mut program = vec![
         step(LOAD, LABEL),
         sock_filter { code: IF_EQUAL, jt: 1, jf: 0, k: ARCHITECTURE },
@@ -55,7 +64,7 @@ pub fn program(lists: bool) -> Vec<sock_filter> {
         |call: &&Call| matches!(call.2, Answer::OnWrite(_) | Answer::OnOwnerMask | Answer::ByCommand(_));
     let (depends, plain): (Vec<&Call>, Vec<&Call>) = CALLS.iter().partition(frequent);
     for call in depends.into_iter().chain(plain) {
-        let body = body(call.2, lists);
+        let body = body(call.2, stops);
         if let Ok(length @ 1..) = u8::try_from(body.len()) {
             program.push(unless(IF_EQUAL, call.0, length));
             program.extend(body);
@@ -71,20 +80,27 @@ pub fn program(lists: bool) -> Vec<sock_filter> {
 }
 
 /// The steps for a call; they end with a return. None for a free one.
-fn body(answer: Answer, lists: bool) -> Vec<sock_filter> {
-    let stops = if lists { WRITES | libc::O_DIRECTORY.unsigned_abs() } else { WRITES };
+fn body(answer: Answer, stops: Stops) -> Vec<sock_filter> {
+    let flags_that_stop = if stops.lists { WRITES | libc::O_DIRECTORY.unsigned_abs() } else { WRITES };
     match answer {
-        Answer::Watched if lists => vec![step(RETURN, NOTIFY)],
-        Answer::Free(_) | Answer::Watched => Vec::new(),
+        Answer::Watched if stops.lists => vec![step(RETURN, NOTIFY)],
+        Answer::Started if stops.reads => vec![step(RETURN, NOTIFY)],
+        Answer::Free(_) | Answer::Watched | Answer::Started => Vec::new(),
         Answer::Judged(_) => vec![step(RETURN, NOTIFY)],
         Answer::Missing => vec![step(RETURN, error(libc::ENOSYS))],
         Answer::Refused => vec![step(RETURN, error(libc::EPERM))],
+        Answer::OnWrite(flags) if stops.reads => vec![
+            step(LOAD, argument(flags)),
+            unless(IF_ANY_BIT, libc::O_PATH.unsigned_abs(), 1),
+            step(RETURN, ALLOW),
+            step(RETURN, NOTIFY),
+        ],
         Answer::OnWrite(flags) => vec![
             step(LOAD, argument(flags)),
             // With O_PATH the kernel ignores the others.
             unless(IF_ANY_BIT, libc::O_PATH.unsigned_abs(), 1),
             step(RETURN, ALLOW),
-            unless(IF_ANY_BIT, stops, 1),
+            unless(IF_ANY_BIT, flags_that_stop, 1),
             step(RETURN, NOTIFY),
             step(RETURN, ALLOW),
         ],
@@ -150,7 +166,7 @@ mod tests {
 
     /// Runs the program as the kernel would.
     fn run(arch: u32, number: u32, arguments: [u64; 6]) -> u32 {
-        run_program(&program(false), arch, number, arguments)
+        run_program(&program(Stops::default()), arch, number, arguments)
     }
 
     fn run_program(program: &[sock_filter], arch: u32, number: u32, arguments: [u64; 6]) -> u32 {
@@ -232,14 +248,32 @@ mod tests {
         let stops = |lists, flags: i32| {
             let arguments = [0, 0, u64::from(flags.unsigned_abs()), 0, 0, 0];
             let number = u32::try_from(libc::SYS_openat).unwrap();
-            run_program(&program(lists), ARCHITECTURE, number, arguments) == NOTIFY
+            run_program(&program(Stops { lists, reads: false }), ARCHITECTURE, number, arguments) == NOTIFY
         };
         assert!(stops(true, libc::O_DIRECTORY | libc::O_CLOEXEC) && !stops(false, libc::O_DIRECTORY));
         assert!(!stops(true, libc::O_RDONLY) && !stops(true, libc::O_PATH | libc::O_DIRECTORY));
         assert!(stops(true, libc::O_WRONLY) && stops(true, libc::O_TMPFILE | libc::O_RDWR));
         let watch = u32::try_from(libc::SYS_inotify_add_watch).unwrap();
-        assert_eq!(run_program(&program(true), ARCHITECTURE, watch, [0; 6]), NOTIFY);
-        assert_eq!(run_program(&program(false), ARCHITECTURE, watch, [0; 6]), ALLOW);
+        let of = |lists| program(Stops { lists, reads: false });
+        assert_eq!(run_program(&of(true), ARCHITECTURE, watch, [0; 6]), NOTIFY);
+        assert_eq!(run_program(&of(false), ARCHITECTURE, watch, [0; 6]), ALLOW);
+    }
+
+    #[test]
+    fn reading_and_starting_stop_only_where_they_are_recorded_and_a_mere_place_never_does() {
+        let stops = |reads, number: i64, flags: i32| {
+            let arguments = [0, 0, u64::from(flags.unsigned_abs()), 0, 0, 0];
+            let program = program(Stops { lists: false, reads });
+            run_program(&program, ARCHITECTURE, u32::try_from(number).unwrap(), arguments) == NOTIFY
+        };
+        for reads in [true, false] {
+            assert_eq!(stops(reads, libc::SYS_openat, libc::O_RDONLY | libc::O_CLOEXEC), reads);
+            assert_eq!(stops(reads, libc::SYS_openat, libc::O_DIRECTORY), reads);
+            assert_eq!(stops(reads, libc::SYS_execve, 0), reads);
+            assert_eq!(stops(reads, libc::SYS_execveat, 0), reads);
+            assert!(stops(reads, libc::SYS_openat, libc::O_RDWR));
+            assert!(!stops(reads, libc::SYS_openat, libc::O_PATH | libc::O_RDWR));
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::halt::Halt;
 use super::place::{Object, Place, Standing};
 use super::plan::{Deed, End, Plan, Planned, Reply};
 use super::proc_walk;
+use super::reading;
 use super::resolve::{Links, resolve};
 use super::serve::Gate;
 use super::table::Call;
@@ -89,7 +90,14 @@ fn raw(caller: &Caller<'_>, call: &Call) -> (i32, u64, OFlags, u64) {
 pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     let Arguments { base, path, flags, mode } = arguments(caller, call)?;
     if lists(flags) {
-        return Ok(Planned::Now(list(caller, base, &path, flags)));
+        let opened = list(caller, base, &path, flags);
+        if matches!(opened, Reply::Continue) && caller.gate().authority().records_reads() {
+            return reading::open(caller, call, base, &path, flags);
+        }
+        return Ok(Planned::Now(opened));
+    }
+    if caller.gate().authority().records_reads() && change(caller, call).is_none() {
+        return reading::open(caller, call, base, &path, flags);
     }
     let unnamed = flags.contains(UNNAMED);
     let creates = flags.contains(OFlags::CREATE);
@@ -187,7 +195,7 @@ fn existing(
     }
     // The floor lets nobody create or cut a file, so one that is there and only to be read needs no judgement.
     if !(writes(flags) || flags.contains(OFlags::TRUNC)) {
-        return Ok(Planned::Now(Reply::Continue));
+        return Ok(reading::plan(caller, call, Verb::Read, &object, path));
     }
     let standing = match object.standing {
         Standing::Proc if proc_walk::is_own(caller, &object.path) => Standing::Proc,

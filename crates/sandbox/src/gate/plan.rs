@@ -8,6 +8,7 @@ use super::names::{self, Naming};
 use super::open::{self, Opening};
 use super::place::{Object, Place, Standing};
 use super::processes::{self, Limit};
+use super::reading;
 use super::table::{Call, Family};
 use super::watch::{self, Watching};
 use crate::{Fixed, Operation, Ruling, Target};
@@ -117,6 +118,8 @@ pub(super) enum Deed {
     Limit(Limit),
     /// The kernel does it: how soon a process runs.
     Rank,
+    /// The kernel does it, under view and floor: what exists is read, or started.
+    Read,
     /// Nobody does it: an end lies below a cover.
     Never,
 }
@@ -160,7 +163,10 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
         Err(Halt::Covered(covered)) => *covered,
     };
     let verb = match call.family() {
-        Some(Family::Open) => open::change(caller, call).ok_or(Errno::ACCESS)?,
+        Some(Family::Open) => open::change(caller, call)
+            .or_else(|| caller.gate().authority().records_reads().then_some(Verb::Read))
+            .ok_or(Errno::ACCESS)?,
+        Some(Family::Execute) => Verb::Execute,
         Some(Family::MakeFolder | Family::MakeNode | Family::Bind) => Verb::Create,
         Some(Family::Remove) => Verb::Delete,
         Some(Family::Link | Family::Symlink | Family::Rename) => Verb::Rename,
@@ -177,6 +183,7 @@ pub(super) fn plan(caller: &Caller<'_>, call: &Call) -> Result<Planned, Errno> {
 fn by_family(caller: &Caller<'_>, call: &Call) -> Result<Planned, Halt> {
     match call.family().ok_or(Errno::NOSYS)? {
         Family::Open => open::plan(caller, call),
+        Family::Execute => reading::start(caller, call),
         Family::MakeFolder
         | Family::MakeNode
         | Family::Remove
@@ -272,7 +279,7 @@ impl Plan {
         let reads = match &self.deed {
             Deed::Open(opening) => opening.reads() && fixed.is_none(),
             Deed::Name(_) | Deed::Change(_) | Deed::Bind(_) => false,
-            Deed::Limit(_) | Deed::Rank | Deed::Watch(_) | Deed::Never => false,
+            Deed::Limit(_) | Deed::Rank | Deed::Read | Deed::Watch(_) | Deed::Never => false,
         };
         if reads && !authority.may(Verb::Read, &self.end.path) && !judged(Verb::Read) {
             return false;
@@ -286,7 +293,7 @@ impl Plan {
             Deed::Open(opening) => opening.makes(),
             Deed::Name(naming) => naming.makes_file(),
             Deed::Change(_) | Deed::Bind(_) | Deed::Limit(_) => false,
-            Deed::Rank | Deed::Watch(_) | Deed::Never => false,
+            Deed::Rank | Deed::Read | Deed::Watch(_) | Deed::Never => false,
         }
     }
 

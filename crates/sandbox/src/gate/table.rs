@@ -5,11 +5,12 @@
 compile_error!("the gate knows the system calls of Linux on x86_64 only");
 
 use Answer::{
-    ByCommand, Free, Judged, Missing, OfOther, OfRank, OnLimit, OnOwnerMask, OnWrite, Refused, Watched,
+    ByCommand, Free, Judged, Missing, OfOther, OfRank, OnLimit, OnOwnerMask, OnWrite, Refused, Started,
+    Watched,
 };
 use Family::{
-    Attribute, Bind, Link, MakeFolder, MakeNode, Mode, Open, Owner, Remove, Rename, Symlink, Times, Truncate,
-    Umask, Watch,
+    Attribute, Bind, Execute, Link, MakeFolder, MakeNode, Mode, Open, Owner, Remove, Rename, Symlink, Times,
+    Truncate, Umask, Watch,
 };
 use Subject::{Clock, Descriptor, Exchange, Memory, Process, Reading};
 
@@ -30,11 +31,13 @@ pub(super) enum Answer {
     Free(Subject),
     /// It always stops at the gate.
     Judged(Family),
-    /// It stops if its flags, the argument of this index, ask for more than reading, or in some sessions for a
-    /// folder.
+    /// It stops if its flags, the argument of this index, ask for more than reading; in some sessions also for a
+    /// folder, or for anything.
     OnWrite(u32),
     /// It stops in sessions that see folders which they may not list: what is watched tells its names.
     Watched,
+    /// It stops in sessions whose reads are recorded: a program is started.
+    Started,
     /// It stops if the mask in its first argument takes rights from the owner.
     OnOwnerMask,
     /// It stops if its first argument, a process or thread, is not 0, which means the caller.
@@ -56,7 +59,7 @@ pub(super) enum Answer {
 /// What a free call works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// Names and contents, to look at or to run: the view and the floor hold it.
+    /// Names and contents, to look at: the view and the floor hold it.
     Reading,
     /// A descriptor that is open already.
     Descriptor,
@@ -73,8 +76,10 @@ pub(super) enum Subject {
 /// Calls that are planned and done by the same code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
-    /// Opening for more than reading, creating.
+    /// Opening, creating.
     Open,
+    /// Starting a program.
+    Execute,
     /// Cutting by path.
     Truncate,
     /// Moving and swapping names.
@@ -119,6 +124,7 @@ impl Call {
             OnWrite(_) => Some(Open),
             OnOwnerMask => Some(Umask),
             Watched => Some(Watch),
+            Started => Some(Execute),
             OfOther | OnLimit | OfRank(_) => Some(Family::Process),
             Free(_) | ByCommand(_) | Missing | Refused => None,
         }
@@ -242,7 +248,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(56, "clone", Free(Process)),
     Call(57, "fork", Free(Process)),
     Call(58, "vfork", Free(Process)),
-    Call(59, "execve", Free(Reading)),
+    Call(59, "execve", Started),
     Call(60, "exit", Free(Process)),
     Call(61, "wait4", Free(Process)),
     Call(62, "kill", Free(Process)),
@@ -505,7 +511,7 @@ pub(super) const CALLS: &[Call] = &[
     Call(319, "memfd_create", Free(Descriptor)),
     Call(320, "kexec_file_load", Refused),
     Call(321, "bpf", Refused),
-    Call(322, "execveat", Free(Reading)),
+    Call(322, "execveat", Started),
     Call(323, "userfaultfd", Refused),
     Call(324, "membarrier", Free(Process)),
     Call(325, "mlock2", Free(Memory)),
@@ -590,6 +596,8 @@ mod tests {
         let known = [
             (libc::SYS_open, "open"),
             (libc::SYS_openat, "openat"),
+            (libc::SYS_execve, "execve"),
+            (libc::SYS_execveat, "execveat"),
             (libc::SYS_creat, "creat"),
             (libc::SYS_truncate, "truncate"),
             (libc::SYS_rename, "rename"),

@@ -5,7 +5,7 @@ use super::floor;
 use super::self_test;
 use super::spec::{LaunchError, Measured, UserMap};
 use crate::failure::{Failure, Step};
-use crate::gate;
+use crate::gate::{self, Stops};
 use crate::plan::Plan;
 use crate::raw::{self, Signals};
 use remit_core::AbsPath;
@@ -91,6 +91,8 @@ pub(super) struct Setting<'a> {
     pub(super) plan: &'a Plan,
     pub(super) command: &'a Command,
     pub(super) cwd: &'a AbsPath,
+    /// What the filter stops beside changes.
+    pub(super) stops: Stops,
     /// The holder's IPC namespace.
     pub(super) ipc: u64,
     /// What could not be put under a layer, and why.
@@ -113,11 +115,11 @@ fn prepare(setting: &Setting<'_>, files: Files, gate: &Channel) -> Result<Infall
 }
 
 fn restrict(setting: &Setting<'_>, files: Files, gate: &Channel) -> Result<(), Failure> {
-    let Setting { plan, cwd, ipc, ref unlayered, .. } = *setting;
+    let Setting { plan, cwd, stops, ipc, ref unlayered, .. } = *setting;
     raw::set_signals(Signals::Fresh);
     connect(files).step(|| "connect input and output".to_owned())?;
     chdir(cwd.as_path()).step(|| format!("enter the working folder {cwd} in the session"))?;
-    let filter = gate::program(!plan.listed);
+    let filter = gate::program(stops);
     give_up(CapabilitySet::empty()).step(|| "give up capabilities".to_owned())?;
     set_dumpable_behavior(DumpableBehavior::Dumpable).step(|| "become visible to debuggers".to_owned())?;
     let floor = floor::restrict(plan)?;

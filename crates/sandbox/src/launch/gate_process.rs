@@ -5,7 +5,7 @@ use super::channel::{Channel, GO, Order, Report};
 use super::spec::{ChildExit, Measured, Spec, Stdio, WindowSize};
 use crate::authority::Authority;
 use crate::failure::{Failure, Step};
-use crate::gate::Gate;
+use crate::gate::{Gate, Stops};
 use crate::raw::{self, Side, Signals};
 use crate::view;
 use rustix::fs::Mode;
@@ -95,6 +95,7 @@ fn begin(
 ) -> Result<Session, Report> {
     let (plan, cwd, authority) = (spec.plan, spec.cwd, spec.authority);
     let answering = Arc::clone(&authority);
+    let stops = Stops { lists: !plan.listed, reads: authority.records_reads() };
     let start = || -> Result<(Session, Channel), Failure> {
         raw::set_signals(Signals::Ignored);
         die_with_holder()?;
@@ -115,7 +116,7 @@ fn begin(
         match raw::fork().step(|| "fork".to_owned())? {
             Side::Child => {
                 drop(ours);
-                agent(&Setting { plan: &plan, command, cwd: &cwd, ipc, unlayered }, files, &theirs)
+                agent(&Setting { plan: &plan, command, cwd: &cwd, stops, ipc, unlayered }, files, &theirs)
             }
             Side::Parent(agent) => {
                 let job = Job { agent, leads, terminal };

@@ -43,10 +43,11 @@ fn nothing_inside_can_signal_or_trace_or_read_the_gate() {
 #[test]
 fn if_the_gate_dies_the_session_is_dead() {
     let outcomes = Session::new(here!(), ALL_BUT_SHUT).run_to_any_end(|| {
-        shell("touch before; (sleep 0.3; touch after; cat shut/secret > leak) >/dev/null 2>&1 &");
+        shell("touch before; (sleep 3; touch after; cat shut/secret > leak) >/dev/null 2>&1 &");
         opens(FATAL, libc::O_CREAT | libc::O_WRONLY)
     });
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    // The gate dies long before, and what it held would have done its deed by then.
+    std::thread::sleep(std::time::Duration::from_millis(3500));
     for outcome in outcomes {
         assert_ne!(outcome.code, 0, "a gate whose judge fails does not go on");
         assert!(!outcome.said.contains('\u{2}'));

@@ -434,7 +434,7 @@ fn agent_process(
     drop(held);
     if gated {
         floor();
-        let program = gate::program(false);
+        let program = gate::program(gate::Stops::default());
         let listener = gate::install(&program).unwrap();
         to_gate.write_all(&listener.to_ne_bytes()).unwrap();
         from_gate.read_exact(&mut [0]).unwrap();
