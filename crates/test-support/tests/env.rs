@@ -79,6 +79,21 @@ fn what_a_test_leaves_running_and_read_only_is_gone_after_it() -> Result<()> {
 }
 
 #[test]
+fn a_program_that_ever_becomes_another_is_gone_after_its_test() -> Result<()> {
+    for _ in 0..20 {
+        let env = TestEnv::new()?;
+        let again = env.project().join("again");
+        env.write(&again, "exec sh ./again\n")?;
+        let script = "setsid sh ./again >/dev/null 2>&1 & echo $!";
+        let outcome = env.run(env.command("sh")?.args(["-c", script]))?.ended(0)?;
+        let process = format!("/proc/{}/exe", outcome.stdout.trim());
+        env.close()?;
+        assert!(fs::read_link(&process).is_err());
+    }
+    Ok(())
+}
+
+#[test]
 fn a_program_that_fails_is_told_with_all_it_said() -> Result<()> {
     let env = TestEnv::new()?;
     let outcome = env.feed(env.command("sh")?.args(["-c", "cat >&2; kill -9 $$"]), b"words")?;

@@ -36,8 +36,11 @@ fn round(mark: &[u8]) -> Result<usize> {
             continue;
         };
         let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-        // Unreadable: it has ended, or is another user's and so not of this test.
-        let Ok(environment) = fs::read(entry.path().join("environ")) else { continue };
+        let Some(environment) = environment(&entry.path()) else {
+            // It is becoming another program, whose environment is not there yet.
+            found += 1;
+            continue;
+        };
         if !environment.split(|byte| *byte == 0).any(|variable| variable == mark) {
             continue;
         }
@@ -50,4 +53,26 @@ fn round(mark: &[u8]) -> Result<usize> {
         }
     }
     Ok(found)
+}
+
+/// The environment a process was started with; empty for one that has ended, for one of another user, which is not
+/// of this test, and for threads of the kernel. None in the middle of `execve`, where the kernel shows an empty one.
+fn environment(process: &Path) -> Option<Vec<u8>> {
+    let before = place_of_the_environment(process);
+    let environment = fs::read(process.join("environ")).unwrap_or_default();
+    // Whoever has an address space has the file it was started from.
+    let alive = fs::read_link(process.join("exe")).is_ok();
+    let known = before.is_some() && before == place_of_the_environment(process);
+    (!environment.is_empty() || known || !alive).then_some(environment)
+}
+
+/// Where the environment of a process lies in its memory; none before it is laid out, and where it is not told.
+fn place_of_the_environment(process: &Path) -> Option<(u64, u64)> {
+    const START: usize = 50;
+    let stat = fs::read_to_string(process.join("stat")).ok()?;
+    // The second field is a name with any bytes in parentheses; those behind it count from the third.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut numbers = fields.split_whitespace().skip(START - 3).map(|field| field.parse().ok());
+    let (start, end) = (numbers.next()??, numbers.next()??);
+    (end != 0).then_some((start, end))
 }
