@@ -158,7 +158,11 @@ impl Table {
 fn cells(row: &Row) -> [String; 6] {
     let dash = || "-".to_owned();
     let peer = row.peer.as_ref().map_or_else(dash, |(name, figure)| format!("{name} {figure}"));
-    let ratio = row.ratio.map_or_else(dash, |ratio| format!("{ratio:.2}"));
+    // Two digits would say nothing of what is a hundredth and less.
+    let ratio = row.ratio.map_or_else(dash, |ratio| match ratio {
+        some if some > 0.0 && some < 0.05 => format!("1/{:.0}", 1.0 / some),
+        some => format!("{some:.2}"),
+    });
     let outcome = match &row.outcome {
         Outcome::Unmeasured(why) => format!("not measured: {why}"),
         Outcome::Refused(why) => format!("refused: {why}"),

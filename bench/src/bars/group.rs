@@ -1,6 +1,6 @@
 //! The groups by name.
 
-use super::{calls, decision, hook, launch, ledger, memory, program, workloads};
+use super::{calls, decision, engines, hook, launch, ledger, memory, program, workloads};
 use crate::scene::Bench;
 use crate::table::Table;
 use anyhow::Result;
@@ -11,6 +11,8 @@ use clap::ValueEnum;
 pub(crate) enum Group {
     /// A decision with its reasons.
     Decision,
+    /// The engine beside general ones.
+    Engines,
     /// A hook, the whole process.
     Hook,
     /// A session around `true`.
@@ -37,6 +39,7 @@ impl Group {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Decision => "decision",
+            Self::Engines => "engines",
             Self::Hook => "hook",
             Self::Launch => "launch",
             Self::Calls => "calls",
@@ -51,6 +54,7 @@ impl Group {
     pub(crate) fn run(self, bench: &Bench, table: &mut Table) -> Result<()> {
         let run = match self {
             Self::Decision => decision::run,
+            Self::Engines => engines::run,
             Self::Hook => hook::run,
             Self::Launch => launch::run,
             Self::Calls => calls::run,

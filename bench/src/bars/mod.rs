@@ -2,6 +2,7 @@
 
 mod calls;
 mod decision;
+mod engines;
 mod group;
 mod hook;
 mod launch;

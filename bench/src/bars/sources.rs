@@ -27,22 +27,30 @@ const ENDS: [&str; 6] = ["rs", "ts", "md", "json", "py", "toml"];
 
 /// A compiled policy of `rules` rules, half of them global.
 pub(super) fn policy(rules: u64) -> Result<Policy> {
-    let compiled = Policy::compile(&source(rules), &world()?);
+    compiled(&source(rules))
+}
+
+fn compiled(source: &PolicySource) -> Result<Policy> {
+    let compiled = Policy::compile(source, &world()?);
     compiled.map(|it| it.policy).map_err(|found| anyhow!("the policy has errors: {found:?}"))
 }
 
 /// A thousand questions about paths that its rules speak of, and others.
 pub(super) fn actions(rules: u64, verb: Verb) -> Result<Vec<Action>> {
     let mut random = Sequence(2);
-    let agent = AgentName::new("worker")?;
     (0..1_000)
         .map(|_| {
             let folder = folder(&mut random, rules);
             let path = format!("/home/work/{folder}/{}.{}", random.pick(&NAMES), random.pick(&ENDS));
-            let actor = Actor { agent: agent.clone(), session: None, assurance: Assurance::Kernel };
-            Ok(Action { actor, verb, object: Object::Path(AbsPath::new(path)?) })
+            action(&path, verb)
         })
         .collect()
+}
+
+/// A question about a path.
+pub(super) fn action(path: &str, verb: Verb) -> Result<Action> {
+    let actor = Actor { agent: AgentName::new("worker")?, session: None, assurance: Assurance::Kernel };
+    Ok(Action { actor, verb, object: Object::Path(AbsPath::new(path)?) })
 }
 
 fn at<T>(value: T) -> At<T> {
@@ -80,9 +88,14 @@ fn source(rules: u64) -> PolicySource {
         })
         .collect();
     let global = made.split_off(made.len() / 2).into_iter().map(|rule| (rule, For::All)).collect();
-    let agent = AgentSource { permissions: made, ..AgentSource::named(Place::file("speed.yaml")) };
+    with(global, made)
+}
+
+/// Global rules, and those of the one agent.
+fn with(global_rules: Vec<(RuleSource, For)>, permissions: Vec<RuleSource>) -> PolicySource {
+    let agent = AgentSource { permissions, ..AgentSource::named(Place::file("speed.yaml")) };
     PolicySource {
-        global_rules: global,
+        global_rules,
         agents: BTreeMap::from([("worker".to_owned(), agent)]),
         ..PolicySource::empty("speed.yaml".into())
     }
@@ -105,4 +118,48 @@ fn world() -> Result<World> {
         private: Vec::new(),
         single_files: BTreeSet::new(),
     })
+}
+
+/// A rule on a folder, in the words of any engine.
+#[cfg(feature = "peers")]
+pub(super) struct Rule {
+    /// Absolute.
+    pub(super) folder: String,
+    /// Or taken away.
+    pub(super) granted: bool,
+}
+
+/// So many rules, one in ten on a folder inside a granted one.
+#[cfg(feature = "peers")]
+pub(super) fn folders(count: usize) -> Vec<Rule> {
+    let of = |number: usize| match number % 10 {
+        9 => Rule {
+            folder: format!("/home/work/part{}/folder{}/private", number / 100, number - 1),
+            granted: false,
+        },
+        _ => Rule { folder: format!("/home/work/part{}/folder{number}", number / 100), granted: true },
+    };
+    (0..count).map(of).collect()
+}
+
+/// Requests, and whether they are allowed: in the last granted folder, in what is taken away below it, and where no
+/// rule speaks; and the same at the beginning.
+#[cfg(feature = "peers")]
+pub(super) fn asked(rules: &[Rule]) -> Vec<(String, bool)> {
+    let file = |rule: &Rule| (format!("{}/sub/file.rs", rule.folder), rule.granted);
+    let ends =
+        [rules.first(), rules.get(9), rules.len().checked_sub(2).and_then(|at| rules.get(at)), rules.last()];
+    let nowhere = ("/home/work/elsewhere/sub/file.rs".to_owned(), false);
+    ends.into_iter().flatten().map(file).chain([nowhere]).collect()
+}
+
+/// Our own policy of such rules.
+#[cfg(feature = "peers")]
+pub(super) fn of_folders(rules: &[Rule]) -> Result<Policy> {
+    let rules = rules.iter().enumerate().map(|(number, rule)| RuleSource {
+        path: at(rule.folder.clone()),
+        access: at(if rule.granted { Access::READ } else { Access::NONE }),
+        id: format!("rules[{number}]").into(),
+    });
+    compiled(&with(Vec::new(), rules.collect()))
 }
