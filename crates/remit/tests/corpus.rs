@@ -7,15 +7,30 @@
 mod promises;
 
 use anyhow::{Context, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Calls the check with each file of its corpus, and with each file cut short, twice as long, and bent in one
-/// place.
+/// Calls the check with each file of its corpus, and with each file changed.
 fn replay(target: &str, check: fn(&[u8])) -> Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let seen = files(&place("fuzz/corpus").join(target), check)?;
+    anyhow::ensure!(seen >= 4, "only {seen} files in the corpus of `{target}`");
+    Ok(())
+}
+
+fn place(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// Calls the check with each file in a folder and below, and with each file cut short, twice as long, and bent in one
+/// place.
+fn files(folder: &Path, check: fn(&[u8])) -> Result<usize> {
     let mut seen = 0;
-    for entry in std::fs::read_dir(&folder).with_context(|| format!("no corpus `{}`", folder.display()))? {
-        let bytes = std::fs::read(entry?.path())?;
+    for entry in std::fs::read_dir(folder).with_context(|| format!("no folder `{}`", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            seen += files(&path, check)?;
+            continue;
+        }
+        let bytes = std::fs::read(path)?;
         check(&bytes);
         check(&bytes[..bytes.len() / 2]);
         check(&bytes.repeat(2));
@@ -28,13 +43,21 @@ fn replay(target: &str, check: fn(&[u8])) -> Result<()> {
         }
         seen += 1;
     }
-    anyhow::ensure!(seen >= 4, "only {seen} files in `{}`", folder.display());
-    Ok(())
+    Ok(seen)
 }
 
 #[test]
 fn policy_documents() -> Result<()> {
     replay("policy_document", promises::policy_document)
+}
+
+#[test]
+fn every_example_and_every_bad_document_of_the_tests() -> Result<()> {
+    for (folder, least) in [("examples", 7), ("crates/config/tests/corpus", 50)] {
+        let seen = files(&place(folder), promises::policy_document)?;
+        anyhow::ensure!(seen >= least, "only {seen} files in `{folder}`");
+    }
+    Ok(())
 }
 
 #[test]

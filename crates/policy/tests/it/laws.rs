@@ -191,6 +191,27 @@ proptest! {
     }
 
     #[test]
+    fn four_spellings_of_a_pattern_mean_the_same(setting in settings(), spelling in prop::sample::select(vec!["", "/", "/*", "/**"])) {
+        let universe = universe();
+        let mut spelled = setting.clone();
+        for rule in &mut spelled.rules {
+            // Wildcards at the end are the spelling; a pattern of nothing else is the whole folder by another name.
+            while rule.pattern.len() > 1 && rule.pattern.last().is_some_and(|last| last == "*" || last == "**") {
+                rule.pattern.pop();
+            }
+            if let Some(last) = rule.pattern.last_mut().filter(|last| *last != "*" && *last != "**") {
+                last.push_str(spelling);
+            }
+        }
+        let (first, second) = (compile(&setting), compile(&spelled));
+        for (_, path) in some(&universe, 29) {
+            for (verb, _) in VERBS {
+                prop_assert_eq!(ask(&first, verb, &path).effect, ask(&second, verb, &path).effect, "{} {}", verb, path);
+            }
+        }
+    }
+
+    #[test]
     fn nothing_that_is_granted_exceeds_the_ceiling(setting in settings()) {
         let universe = universe();
         let policy = compile(&Setting { base: Vec::new(), ..setting.clone() });
