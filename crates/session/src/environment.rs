@@ -1,6 +1,7 @@
 //! The process's surroundings, read once at the rim and handed in; and what of them a session gets.
 
 use crate::adapter::EnvironmentSpec;
+use remit_core::wire::INSIDE;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,9 @@ const PLAIN: &[&str] = &[
 /// the work tree; above what a session sees of a work tree there is nothing of another one.
 const SET: (&str, &str) = ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
 
+/// Where programs are looked for if nothing says so.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 impl Environment {
     /// A variable, if it is set and not empty.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
@@ -83,12 +87,15 @@ impl Environment {
 
     /// The folders of `PATH` that are absolute.
     pub fn path(&self) -> Vec<PathBuf> {
-        let path = self.get("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+        let path = self.get("PATH").unwrap_or(OsStr::new(USUAL_PATH));
         std::env::split_paths(path).filter(|p| p.is_absolute()).collect()
     }
 
-    /// The variables that a session gets of this environment.
+    /// The variables that a session gets of this environment. The folder of the session's own is last in its `PATH`,
+    /// so that the `remit` that refusals speak of is found there.
     pub fn for_session(&self, spec: &EnvironmentSpec) -> BTreeMap<OsString, OsString> {
+        let mut path = self.get("PATH").unwrap_or(OsStr::new(USUAL_PATH)).to_owned();
+        path.extend([OsStr::new(":"), OsStr::new(INSIDE)]);
         let listed = |names: &[String], key: &str| names.iter().any(|n| covers(n, key));
         self.vars
             .iter()
@@ -98,7 +105,7 @@ impl Environment {
                 (plain || listed(&spec.pass, &key)) && !listed(&spec.drop, &key)
             })
             .map(|(key, value)| (key.clone(), value.clone()))
-            .chain([(SET.0.into(), SET.1.into())])
+            .chain([(SET.0.into(), SET.1.into()), ("PATH".into(), path)])
             .chain(spec.set.iter().map(|(k, v)| (OsString::from(k), OsString::from(v))))
             .collect()
     }
@@ -142,6 +149,7 @@ mod tests {
         ]);
         let none = all.for_session(&EnvironmentSpec::default());
         assert_eq!(none.keys().collect::<Vec<_>>(), ["GIT_DISCOVERY_ACROSS_FILESYSTEM", "LC_ALL", "PATH"]);
+        assert_eq!(none.get(OsStr::new("PATH")), Some(&OsString::from("/bin:/run/remit/session")));
         let claude = crate::adapter::Adapter::named("claude").unwrap().unwrap();
         let some = all.for_session(&claude.environment);
         assert!(some.contains_key(OsStr::new("ANTHROPIC_API_KEY")));

@@ -15,6 +15,7 @@
 mod compound;
 mod parse;
 mod places;
+mod readers;
 mod scan;
 mod simple;
 mod word;

@@ -1,5 +1,7 @@
-//! Programs that change or read files, and where in their arguments the files stand.
+//! Programs that change files, and where in their arguments the files stand. Those that only read are
+//! [`readers`]'.
 
+use super::readers;
 use super::word::Word;
 
 /// What is done to a file.
@@ -55,21 +57,21 @@ pub struct Deed {
 }
 
 impl Deed {
-    fn at(doing: Doing, at: Spot) -> Self {
+    pub(super) fn at(doing: Doing, at: Spot) -> Self {
         Self { doing, at, landing: Landing::Exact, from: None }
     }
 }
 
 /// Where a word leads, if it is known.
-type Find<'f> = &'f dyn Fn(&Word) -> Option<Spot>;
+pub(super) type Find<'f> = &'f dyn Fn(&Word) -> Option<Spot>;
 
 /// How a program's options are read. Long names stand for a letter; `true` takes a value.
-struct Options {
+pub(super) struct Options {
     /// Letters that take a value.
-    valued: &'static [u8],
+    pub(super) valued: &'static [u8],
     /// Letters whose value, if any, hangs on them: `-i.bak`.
-    hanging: &'static [u8],
-    long: &'static [(&'static str, u8, bool)],
+    pub(super) hanging: &'static [u8],
+    pub(super) long: &'static [(&'static str, u8, bool)],
 }
 
 const NONE: Options = Options { valued: b"", hanging: b"", long: &[] };
@@ -123,33 +125,6 @@ const TRUNCATE: Options = Options {
     valued: b"sr",
     hanging: b"",
     long: &[("size", b's', true), ("reference", b'r', true), ("no-create", b'c', false)],
-};
-const LINES: Options = Options {
-    valued: b"ncs",
-    hanging: b"",
-    long: &[
-        ("lines", b'n', true),
-        ("bytes", b'c', true),
-        ("sleep-interval", b's', true),
-        ("pid", b'p', true),
-    ],
-};
-const LESS: Options = Options { valued: b"pPjtTkoOxyz", hanging: b"", long: &[("pattern", b'p', true)] };
-const GREP: Options = Options {
-    valued: b"efmABCdD",
-    hanging: b"",
-    long: &[
-        ("regexp", b'e', true),
-        ("file", b'f', true),
-        ("max-count", b'm', true),
-        ("after-context", b'A', true),
-        ("before-context", b'B', true),
-        ("context", b'C', true),
-        ("include", 0, true),
-        ("exclude", 0, true),
-        ("exclude-dir", 0, true),
-        ("exclude-from", 0, true),
-    ],
 };
 const TAR: Options = Options {
     valued: b"fCTXbgHIKLNV",
@@ -222,15 +197,6 @@ pub(super) fn of_program(name: &[u8], args: &[Word], find: Find<'_>) -> Vec<Deed
             }
         }
         b"dd" => dd(args, find),
-        b"cat" => all(&NONE, Doing::Read),
-        b"head" | b"tail" => all(&LINES, Doing::Read),
-        b"less" | b"more" => all(&LESS, Doing::Read),
-        b"grep" | b"egrep" | b"fgrep" => {
-            let args = Args::read(args, &GREP);
-            let pattern = usize::from(!args.has(b'e') && !args.has(b'f'));
-            let files = args.operands.iter().skip(pattern).copied();
-            each(&args.value(b'f').into_iter().chain(files).collect::<Vec<_>>(), Doing::Read, find)
-        }
         b"tar" => tar(args, find),
         b"rsync" => {
             let args = Args::read(args, &RSYNC);
@@ -253,11 +219,11 @@ pub(super) fn of_program(name: &[u8], args: &[Word], find: Find<'_>) -> Vec<Deed
             let first = usize::from(!args.given("reference") && !dash);
             each(args.operands.get(first..).unwrap_or_default(), Doing::Change, find)
         }
-        _ => Vec::new(),
+        _ => readers::of_program(name, args, find),
     }
 }
 
-fn each(operands: &[&Word], doing: Doing, find: Find<'_>) -> Vec<Deed> {
+pub(super) fn each(operands: &[&Word], doing: Doing, find: Find<'_>) -> Vec<Deed> {
     operands.iter().filter_map(|w| find(w)).map(|at| Deed::at(doing, at)).collect()
 }
 
@@ -364,14 +330,14 @@ fn base_name(path: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Arguments sorted into options and operands, as GNU programs do it.
-struct Args<'w> {
-    operands: Vec<&'w Word>,
+pub(super) struct Args<'w> {
+    pub(super) operands: Vec<&'w Word>,
     /// Letter, long name if that was written, value.
     options: Vec<(u8, &'static str, Option<Word>)>,
 }
 
 impl<'w> Args<'w> {
-    fn read(args: &'w [Word], spec: &Options) -> Self {
+    pub(super) fn read(args: &'w [Word], spec: &Options) -> Self {
         let mut out = Self { operands: Vec::new(), options: Vec::new() };
         let mut args = args.iter();
         while let Some(word) = args.next() {
@@ -419,7 +385,7 @@ impl<'w> Args<'w> {
         }
     }
 
-    fn has(&self, letter: u8) -> bool {
+    pub(super) fn has(&self, letter: u8) -> bool {
         self.options.iter().any(|(l, ..)| *l == letter)
     }
 
@@ -427,7 +393,7 @@ impl<'w> Args<'w> {
         self.options.iter().any(|(_, l, _)| *l == long)
     }
 
-    fn value(&self, letter: u8) -> Option<&Word> {
+    pub(super) fn value(&self, letter: u8) -> Option<&Word> {
         self.options.iter().rev().find(|(l, ..)| *l == letter).and_then(|(.., value)| value.as_ref())
     }
 }

@@ -136,6 +136,27 @@ fn what_is_read_shows_in_redirections_sources_and_common_readers() {
         ("tar xf x; tar --list --file=y; tar -C s -cf out x", "read /w/x, read /w/y, put /w/out"),
         ("rsync -a x y/ host:z; rsync -e ssh host:x y", "read /w/x, read /w/y/"),
         ("sudo cat x | sh -c 'cat y'", "read /w/x, read /w/y"),
+        (
+            "rg -n word x y; rg -e a z; rg --glob '*.rs' word; rg -tpy word v",
+            "read /w/x, read /w/y, read /w/z, read /w/v",
+        ),
+        (
+            "awk -F: '{print $1}' x y; awk -f prog z; gawk -v n=1 '{}' v",
+            "read /w/x, read /w/y, read /w/prog, read /w/z, read /w/v",
+        ),
+        (
+            "sort -k2 -t, x; sort -u y -o z; sort --output=v w",
+            "read /w/x, read /w/y, put /w/z, read /w/w, put /w/v",
+        ),
+        ("uniq -c x y; wc -l z; cut -d: -f1 v; jq .name w", "read /w/x, read /w/z, read /w/v, read /w/w"),
+        (
+            "diff -u x y; xxd -l 16 z out; base64 -w 0 v; . w arg",
+            "read /w/x, read /w/y, read /w/z, read /w/v, read /w/w",
+        ),
+        (
+            "nl x; tac y; od -A d z; strings -n 8 v; sha256sum w",
+            "read /w/x, read /w/y, read /w/z, read /w/v, read /w/w",
+        ),
     ] {
         assert_eq!(all_seen_on(text, false).join(", "), expected, "{text}");
     }

@@ -71,7 +71,8 @@ fn as_json(report: &Report) -> serde_json::Value {
         "hash": report.hash.to_string(),
         "segments": report.segments,
         "bytes": report.bytes,
-        "head": format!("{:?}", report.head),
+        "head": report.head.name(),
+        "behind": if let HeadState::Behind { records } = report.head { records } else { 0 },
         "checkpoints": {
             "ok": checkpoints.ok,
             "torn": checkpoints.torn,

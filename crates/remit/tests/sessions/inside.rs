@@ -28,10 +28,21 @@ fn what_cannot_be_done_inside_is_said_with_the_reason() -> Result<()> {
             assert!(outcome.stderr.contains(&said) && outcome.stderr.contains(why), "{}", outcome.stderr);
             // As it can be called here: by its name only where `PATH` leads to it.
             let hint = |called: &str| format!("`{called} explain AGENT VERB OBJECT` works in here");
-            assert!(outcome.stderr.contains(&hint(REMIT)), "{}", outcome.stderr);
-            let outcome = sh(env, &format!("PATH=/run/remit/session:$PATH; remit {inner}"))?;
             assert!(outcome.stderr.contains(&hint("remit")), "{}", outcome.stderr);
+            let outcome = sh(env, &format!("PATH=/usr/bin:/bin {REMIT} {inner}"))?;
+            assert!(outcome.stderr.contains(&hint(REMIT)), "{}", outcome.stderr);
         }
+        Ok(())
+    })
+}
+
+#[test]
+fn the_program_that_refusals_speak_of_is_found_by_its_name_and_a_persons_own_first() -> Result<()> {
+    each_user(POLICY, |env| {
+        let outcome = sh(env, "command -v remit; remit explain default read .")?.ended(0)?;
+        assert!(outcome.stdout.starts_with(&format!("{REMIT}\nallow")), "{}", outcome.stdout);
+        let own = "mkdir ~/bin && printf 'echo own' > ~/bin/remit && chmod 755 ~/bin/remit && PATH=~/bin:$PATH remit";
+        assert_eq!(sh(env, own)?.ended(0)?.stdout, "own\n");
         Ok(())
     })
 }

@@ -30,6 +30,19 @@ pub enum HeadState {
     Unreached,
 }
 
+impl HeadState {
+    /// The name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fits => "fits",
+            Self::Behind { .. } => "behind",
+            Self::Unreadable => "unreadable",
+            Self::Differs => "differs",
+            Self::Unreached => "unreached",
+        }
+    }
+}
+
 /// Why a checkpoint does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointFault {
