@@ -1,21 +1,19 @@
 //! Lints that need no disk: rules that contradict or repeat one another, rules that can never grant, needs
 //! and offers that the policy does not bear out. What is a judgement is asked of the policy.
 
+use crate::capabilities::capabilities;
 use crate::finding::shown;
-use crate::judge::{denial, sample};
-use crate::render::{access, quoted};
 use remit_core::{Diagnostic, Place, Rule, Severity};
-use remit_policy::source::{AgentSource, CapabilitySource};
-use remit_policy::{AgentPolicy, Anchor, Pattern, Point, Policy, Remedy, Scope, Use};
+use remit_policy::{AgentPolicy, Pattern, Point, Policy, Scope};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Checks a compiled policy. What only git can tell is [`none_but_tracked`](crate::none_but_tracked)'s.
 ///
 /// Errors: `contradiction`, two rules of one list (or two global rules that bind the same agent) with the
-/// same paths and different access. Warnings: `dead-rule`, a rule that a `none` covers for every agent that
-/// it binds; `requires-not-granted` and `provides-beyond-own`. Notes: `repeated-rule`; `capability-not-judged`,
-/// where no path of a pattern could be made up to ask for.
+/// same paths and different access; and those of [`unmet`](crate::unmet). Warnings: `dead-rule`, a rule that a
+/// `none` covers for every agent that it binds. Notes: `repeated-rule`; `capability-not-judged`, where no path of
+/// a pattern could be made up to ask for.
 pub fn check(policy: &Policy) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut told: BTreeSet<(Arc<str>, Arc<str>)> = BTreeSet::new();
@@ -27,8 +25,8 @@ pub fn check(policy: &Policy) -> Vec<Diagnostic> {
         }
     }
     found.extend(dead(policy));
-    for (name, agent) in &policy.source().agents {
-        found.extend(capabilities(policy, name, agent));
+    for (name, _) in policy.agents() {
+        found.extend(capabilities(policy, name));
     }
     found.sort_by_key(|finding| (finding.place.line, finding.place.column));
     found
@@ -116,42 +114,4 @@ fn covering(agent: &AgentPolicy, nones: &HashSet<(&str, &Pattern)>, point: &Poin
         Some(path) => agent.none_rule(path).cloned(),
         None => agent.none_over(&point.pattern).cloned(),
     }
-}
-
-/// Needs that are not granted, and offers of what the agent itself may not do.
-fn capabilities(policy: &Policy, name: &str, agent: &AgentSource) -> Vec<Diagnostic> {
-    let Ok(anchor) = Anchor::of_agent(policy.source(), policy.world(), agent) else { return Vec::new() };
-    let needs = agent.requires.iter().map(|need| (need, true));
-    let offers = agent.provides.iter().map(|offer| (offer, false));
-    needs.chain(offers).filter_map(|(one, need)| capability(policy, name, &anchor, one, need)).collect()
-}
-
-fn capability(
-    policy: &Policy,
-    name: &str,
-    anchor: &Anchor,
-    one: &CapabilitySource,
-    need: bool,
-) -> Option<Diagnostic> {
-    let rule = &one.rule;
-    let pattern = Pattern::parse(&rule.path, anchor, Use::Limit).ok()?;
-    let text = shown(&format!("{} {}", rule.path.value, rule.access.value));
-    let place = rule.path.place.clone();
-    let Some(path) = sample(&pattern) else {
-        let message = format!("whether {} has {text} cannot be told from the pattern", shown(name));
-        return Some(Diagnostic::new(Severity::Note, "capability-not-judged", place, message));
-    };
-    let denial = denial(policy, name, &path, rule.access.value)?;
-    let reason = denial.decision.deciding().map(ToString::to_string).unwrap_or_default();
-    let (code, words) =
-        if need { ("requires-not-granted", "needs") } else { ("provides-beyond-own", "offers") };
-    let message = format!("{} {words} {text}, and is denied it: {reason}", shown(name));
-    let help = match denial.remedy? {
-        Remedy::Add { list, .. } => {
-            let (path, access) = (quoted(&rule.path.value), access(rule.access.value));
-            format!("add to `{list}`: `- {{path: {path}, access: {access}}}`")
-        }
-        other => format!("what would change it: {other}"),
-    };
-    Some(Diagnostic::new(Severity::Warning, code, place, message).help(help))
 }

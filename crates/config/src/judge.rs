@@ -1,6 +1,6 @@
 //! Questions to the policy: what a document says of itself is put to the same function that judges agents.
 
-use remit_core::{AbsPath, Action, Actor, AgentName, Assurance, Decision, Effect, Object, Verb};
+use remit_core::{AbsPath, Action, Actor, AgentName, Assurance, Decision, Object, Verb};
 use remit_policy::{Access, Explanation, Facts, Pattern, Policy, decide, explain};
 
 /// An agent of the policy wants to do something to a path. None if the name cannot be an agent's.
@@ -15,14 +15,14 @@ pub(crate) fn judged(policy: &Policy, action: &Action) -> Decision {
     decide(policy, &Facts::default(), action)
 }
 
-/// Why an agent is denied some of an access to a path; none if it is not.
-pub(crate) fn denial(policy: &Policy, agent: &str, path: &AbsPath, access: Access) -> Option<Explanation> {
+/// What an agent is told of each part of an access to a path.
+pub(crate) fn told(policy: &Policy, agent: &str, path: &AbsPath, access: Access) -> Vec<Explanation> {
     [(Access::READ, Verb::Read), (Access::WRITE, Verb::Write), (Access::EXECUTE, Verb::Execute)]
         .into_iter()
         .filter(|(part, _)| access.has(*part))
         .filter_map(|(_, verb)| action(agent, verb, path.clone()))
         .map(|action| explain(policy, &Facts::default(), &action))
-        .find(|explanation| explanation.decision.effect == Effect::Deny)
+        .collect()
 }
 
 /// A path that the pattern matches: its own, if it is one path, else one that is made up and tried. None if

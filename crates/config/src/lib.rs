@@ -5,12 +5,13 @@
 //! that, too). [`render()`] writes the
 //! canonical form, [`init::propose`] a first policy. [`edit`] changes a text and leaves the rest of it as it is,
 //! [`fix`] says which changes mend it. [`ground()`] looks at the disk, [`check()`],
-//! [`none_but_tracked`] and [`run_tests`] ask a compiled policy.
+//! [`none_but_tracked`], [`run_tests`], [`requires`] and [`provides`] ask a compiled policy.
 #![expect(
     clippy::disallowed_methods,
     reason = "this room owns reading the policy file and looking at what it names"
 )]
 
+mod capabilities;
 pub mod check;
 pub mod edit;
 pub mod find;
@@ -34,6 +35,7 @@ mod text;
 pub mod tracked;
 mod tree;
 
+pub use capabilities::{Capability, Claim, provides, requires, unmet};
 pub use check::check;
 pub use find::{FindError, Found, find};
 pub use ground::{Ground, ground};

@@ -280,16 +280,16 @@ agents:
         - {path: "other", access: read, description: "x"}
 "#;
     insta::assert_snapshot!(said(text), @r#"
-    remit.yaml:10:18 Warning requires-not-granted: `a` needs `docs/**/*.md read`, and is denied it: no rule covers it, and the default is to deny
+    remit.yaml:10:18 Error requires-not-granted: `a` needs `docs/**/*.md read`, and is denied it: no rule covers it, and the default is to deny
         add to `agents.a.permissions`: `- {path: "docs/**/*.md", access: read}`
-    remit.yaml:11:18 Warning requires-not-granted: `a` needs `keys/k read`, and is denied it: the path is out of bounds by rule `keys none` (remit.yaml:2)
+    remit.yaml:11:18 Error requires-not-granted: `a` needs `keys/k read`, and is denied it: the path is out of bounds by rule `keys none` (remit.yaml:2)
         what would change it: change `keys none` (remit.yaml:2)
-    remit.yaml:12:18 Warning requires-not-granted: `a` needs `src/out read-write`, and is denied it: not granted by rule `src/** read` (remit.yaml:5)
+    remit.yaml:12:18 Error requires-not-granted: `a` needs `src/out read-write`, and is denied it: not granted by rule `src/** read` (remit.yaml:5)
         what would change it: change `src/** read` (remit.yaml:5)
     remit.yaml:14:18 Note capability-not-judged: whether `a` has `src/[^a-z] read` cannot be told from the pattern
-    remit.yaml:15:18 Warning requires-not-granted: `a` needs `.git/hooks read-write`, and is denied it: what git runs by itself is protected, and no rule or grant lifts that
+    remit.yaml:15:18 Error requires-not-granted: `a` needs `.git/hooks read-write`, and is denied it: what git runs by itself is protected, and no rule or grant lifts that
         what would change it: nothing: what git runs by itself is protected
-    remit.yaml:18:18 Warning provides-beyond-own: `a` offers `other read`, and is denied it: no rule covers it, and the default is to deny
+    remit.yaml:18:18 Error provides-beyond-own: `a` offers `other read`, and is denied it: no rule covers it, and the default is to deny
         add to `agents.a.permissions`: `- {path: other, access: read}`
     "#);
 }

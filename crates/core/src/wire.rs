@@ -74,6 +74,18 @@ pub enum Moment {
     SessionEnd,
 }
 
+/// What can be told of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Telling {
+    /// What it needs, and whether its rules grant that.
+    Requires,
+    /// What the other agents offer, and whether its rules grant that.
+    Provides,
+    /// Its whole remit.
+    Remit,
+}
+
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
@@ -138,6 +150,16 @@ pub enum Request {
         /// To what; paths as the kernel names them in the session.
         object: Object,
     },
+    /// What does the policy say of the session's own agent, or to it? Nothing is done, and nothing recorded.
+    Tell {
+        /// [`VERSION`] of the asker.
+        version: u32,
+        /// The agent that is asked about, if not the session's own; of another one nothing is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentName>,
+        /// What is asked.
+        what: Telling,
+    },
 }
 
 impl Request {
@@ -148,7 +170,8 @@ impl Request {
             | Request::Refused { version, .. }
             | Request::Done { version, .. }
             | Request::Moment { version, .. }
-            | Request::Explain { version, .. } => *version,
+            | Request::Explain { version, .. }
+            | Request::Tell { version, .. } => *version,
         }
     }
 }
@@ -169,6 +192,11 @@ pub enum Answer {
     Explained {
         /// The policy's explanation as JSON text.
         explanation: String,
+    },
+    /// What was asked by [`Request::Tell`].
+    Told {
+        /// The policy's answer as JSON text.
+        told: String,
     },
     /// The request could not be served: the asker must treat it as a denial.
     Failed {

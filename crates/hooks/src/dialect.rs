@@ -164,7 +164,10 @@ impl About {
             Request::Moment { conversation, .. } => {
                 Self { conversation: conversation.clone(), ..Self::default() }
             }
-            Request::Done { .. } | Request::Refused { .. } | Request::Explain { .. } => Self::default(),
+            Request::Done { .. }
+            | Request::Refused { .. }
+            | Request::Explain { .. }
+            | Request::Tell { .. } => Self::default(),
         }
     }
 }

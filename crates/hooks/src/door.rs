@@ -108,7 +108,7 @@ fn refuse(host: Host, event: Option<Event>, about: About, why: &str, asker: &dyn
                 text.push_str("\nit is not recorded")
             }
             Ok(Answer::Failed { why }) | Err(why) => text.push_str(&format!("\nit is not recorded: {why}")),
-            Ok(Answer::Verdict(_) | Answer::Explained { .. }) => {
+            Ok(Answer::Verdict(_) | Answer::Explained { .. } | Answer::Told { .. }) => {
                 text.push_str("\nit is not recorded: the answer does not fit")
             }
         }

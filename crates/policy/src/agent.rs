@@ -129,6 +129,12 @@ impl AgentPolicy {
         agent
     }
 
+    /// The same agent with more rules.
+    pub(crate) fn with(&self, more: impl Iterator<Item = Point>, world: &World) -> AgentPolicy {
+        let people = self.points.iter().filter(|point| point.scope != Scope::Base).cloned();
+        AgentPolicy::new(people.chain(more).collect(), self.ceiling.clone(), self.fallback.clone(), world)
+    }
+
     fn narrowings(&self) -> Vec<(AbsPath, Arc<Rule>, Layer)> {
         let people = self.points.iter().filter(|point| point.scope != Scope::Base);
         let mut narrowed: Vec<_> = people

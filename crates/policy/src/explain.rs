@@ -4,11 +4,11 @@
 
 use crate::agent::AgentPolicy;
 use crate::decide::need;
-use crate::pattern::Anchor;
-use crate::rules::{Entry, Kind, Scope, Standing};
+use crate::pattern::{Anchor, Pattern};
+use crate::rules::{Entry, Kind, Point, Scope, Standing};
 use crate::trie::Hit;
 use crate::{Access, Facts, Policy, decide};
-use remit_core::{AbsPath, Action, Decision, Effect, Layer, Object, Reason, Rule, Verb, Why};
+use remit_core::{AbsPath, Action, Decision, Effect, Layer, Object, Place, Reason, Rule, Verb, Why};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -93,6 +93,9 @@ pub enum Remedy {
         list: String,
         /// One line for each path: `- {path: "docs/a", access: read}`.
         lines: Vec<String>,
+        /// The last entry of that list as it is, if it has any: the lines go below it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<Place>,
     },
     /// A rule to change, or to take away.
     Change(Arc<Rule>),
@@ -102,7 +105,7 @@ impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Remedy::Nothing(why) => write!(f, "nothing: {why}"),
-            Remedy::Add { list, lines } => write!(f, "add to {list}: {}", lines.join(" ")),
+            Remedy::Add { list, lines, .. } => write!(f, "add to {list}: {}", lines.join(" ")),
             Remedy::Change(rule) => write!(f, "change {rule}"),
         }
     }
@@ -191,6 +194,7 @@ fn remedy(
         Why::UnknownAgent => Remedy::Add {
             list: "agents".to_owned(),
             lines: vec![format!("{}: {{permissions: []}}", action.actor.agent)],
+            after: None,
         },
         Why::Unjudged(_) if let Some(rule) = stands_against(facts, reason) => {
             Remedy::Change(Arc::clone(rule))
@@ -205,8 +209,52 @@ fn remedy(
                 None => Remedy::Nothing(reason.to_string()),
             }
         }
-        _ => add(policy, action, paths.iter().filter(|end| !end.access.has(need)).map(|end| &end.path)),
+        _ => {
+            let lacking = || paths.iter().filter(|end| !end.access.has(need)).map(|end| &end.path);
+            against_adding(policy, action, facts, lacking()).unwrap_or_else(|| add(policy, action, lacking()))
+        }
     })
+}
+
+/// The remedy where rules that grant what is missing are none: they would not be enough, or would take away something
+/// that the agent has where no rule speaks.
+fn against_adding<'a>(
+    policy: &Policy,
+    action: &Action,
+    facts: &Facts,
+    paths: impl Iterator<Item = &'a AbsPath> + Clone,
+) -> Option<Remedy> {
+    let name = action.actor.agent.as_str();
+    let agent = policy.agent(name)?;
+    let rule = Arc::new(Rule { id: Arc::from("added"), text: Arc::from("added"), place: None });
+    let point = |path: &AbsPath| Point {
+        pattern: Pattern::of(path),
+        access: granting(agent, path, action.verb),
+        rule: Arc::clone(&rule),
+        scope: Scope::Agent,
+    };
+    let grown = agent.with(paths.clone().map(point), policy.world());
+    let mut lost = paths.filter(|path| !grown.access(path).has(agent.access(path)));
+    if lost.next().is_some() {
+        // The base is no grant, so that no ceiling is over it; a rule in its place is under one.
+        return Some(match agent.ceiling() {
+            Some(ceiling) => Remedy::Change(Arc::clone(&ceiling.rule)),
+            None => Remedy::Nothing("a rule would take the place of what every session has".to_owned()),
+        });
+    }
+    let mut trial = policy.clone();
+    trial.agents.insert(name.to_owned(), grown);
+    let left = decide(&trial, facts, action);
+    (left.effect != Effect::Allow).then(|| standing_still(&left))
+}
+
+/// What a rule that grants would not change either.
+fn standing_still(left: &Decision) -> Remedy {
+    let reason = left.deciding();
+    match reason.and_then(|reason| reason.rule.as_ref()).filter(|rule| rule.place.is_some()) {
+        Some(rule) => Remedy::Change(Arc::clone(rule)),
+        None => Remedy::Nothing(reason.map(ToString::to_string).unwrap_or_default()),
+    }
 }
 
 /// A person's rule for something else by which the facts decided.
@@ -232,7 +280,11 @@ fn add<'a>(policy: &Policy, action: &Action, paths: impl Iterator<Item = &'a Abs
         Some(format!("- {{path: \"{quoted}\", access: {access}}}"))
     };
     match paths.map(line).collect() {
-        Some(lines) => Remedy::Add { list: format!("agents.{name}.permissions"), lines },
+        Some(lines) => {
+            let last = source.and_then(|source| source.permissions.last());
+            let after = last.map(|last| last.path.place.clone());
+            Remedy::Add { list: format!("agents.{name}.permissions"), lines, after }
+        }
         None => Remedy::Nothing("no path that can be written there names it".to_owned()),
     }
 }

@@ -81,6 +81,16 @@ impl Modes {
         self.denied.iter().map(|(name, _)| name.as_str())
     }
 
+    /// Each list of allowed tools, as written; a tool must be in all of them.
+    pub(crate) fn allowed_tools(&self) -> impl Iterator<Item = &[String]> {
+        self.allowed.iter().map(|(names, _)| names.as_slice())
+    }
+
+    /// The verbs that are taken away.
+    pub(crate) fn denied_verbs(&self) -> impl Iterator<Item = Verb> {
+        self.verbs.iter().map(|(verb, _)| *verb)
+    }
+
     /// A rule about tools, if there is one.
     pub(crate) fn about_tools(&self) -> Option<&Arc<Rule>> {
         self.denied.first().map(|(_, rule)| rule).or_else(|| self.allowed.first().map(|(_, rule)| rule))

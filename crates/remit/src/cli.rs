@@ -132,14 +132,27 @@ pub(crate) struct TrustArgs {
 
 /// Arguments of `remit explain`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+AGENT alone shows its whole remit; in a session, so does nothing at all.
+Several objects are answered by one line each. Of what is read with `-`, each
+line is a path, or JSON: \"a path\" or {\"path\": \"a path\", \"verb\": \"read\"}.
+
+Exit codes: 0 allow · 1 deny · 8 ask; of several answers the strictest.")]
 pub(crate) struct ExplainArgs {
     /// The agent, as remit.yaml names it.
-    pub(crate) agent: String,
+    pub(crate) agent: Option<String>,
     /// read, write, create, delete, rename, execute, connect or call.
-    pub(crate) verb: String,
-    /// A path, relative to this folder, absolute or below `~/`; for rename `FROM:TO`, for call a tool.
-    pub(crate) object: OsString,
-    /// One JSON object on standard output.
+    pub(crate) verb: Option<String>,
+    /// Paths, relative to this folder, absolute or below `~/`; for rename `FROM:TO`, for call tools; `-`: those on standard input.
+    #[arg(value_name = "OBJECT")]
+    pub(crate) objects: Vec<OsString>,
+    /// Show what the agent needs, and which rules grant it.
+    #[arg(long, conflicts_with_all = ["provides", "verb", "objects"])]
+    pub(crate) requires: bool,
+    /// Show what all agents offer one another, and what of it the agent may use.
+    #[arg(long, conflicts_with_all = ["verb", "objects"])]
+    pub(crate) provides: bool,
+    /// One JSON object on standard output, one a line for several objects.
     #[arg(long)]
     pub(crate) json: bool,
 }

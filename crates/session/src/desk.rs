@@ -3,12 +3,15 @@
 
 use crate::calls::{Control, MOST_PATHS, OpenCall};
 use crate::facts::Sight;
+use crate::holder::INNER_REMIT;
 use crate::recorder::{Recorder, bounded, now, short_name, shortened};
 use crate::words;
-use remit_core::wire::{self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, ToolCall, Verdict};
+use remit_core::wire::{
+    self, Answer, CANARY_CONVERSATION, Effort, Moment, Request, Telling, ToolCall, Verdict,
+};
 use remit_core::{AbsPath, Action, AgentName, CallId, Decision, Effect, Object, Verb};
 use remit_ledger::{Door, Event, Record};
-use remit_policy::{Facts, Policy, decide};
+use remit_policy::{Facts, Policy, decide, overview};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,6 +71,7 @@ impl Desk {
                 self.moment(host, conversation.as_deref(), *moment, subagent.as_deref())
             }
             Request::Explain { agent, verb, object, .. } => self.explained(agent, *verb, object),
+            Request::Tell { agent, what, .. } => self.told(agent.as_ref(), *what),
         };
         answered.unwrap_or_else(|why| Answer::Failed { why })
     }
@@ -139,6 +143,21 @@ impl Desk {
         (decision.effect != Effect::Allow).then_some((None, action, decision))
     }
 
+    /// The same for what is told of an agent as a whole.
+    fn told(&self, agent: Option<&AgentName>, what: Telling) -> Result<Answer, String> {
+        let own = &self.recorder.actor().agent;
+        if agent.is_some_and(|agent| agent != own) {
+            return Err(format!("this is a session of `{own}`, which is told of no other agent"));
+        }
+        let (policy, own) = (&self.policy, own.as_str());
+        let told = match what {
+            Telling::Requires => serde_json::to_string(&remit_config::requires(policy, own)),
+            Telling::Provides => serde_json::to_string(&remit_config::provides(policy, Some(own))),
+            Telling::Remit => serde_json::to_string(&overview(policy, own)),
+        };
+        told.map(|told| Answer::Told { told }).map_err(|e| e.to_string())
+    }
+
     /// The first effort with the most restrictive answer, unless all are allowed. A call that shows no effort
     /// is still somebody's: an agent that the policy does not know may make none.
     fn worst(&self, call: &ToolCall) -> Option<Refused> {
@@ -205,7 +224,20 @@ impl Desk {
         record.subagent = subagent.map(str::to_owned);
         let ends = matches!(moment, Moment::Stop | Moment::SubagentStop | Moment::SessionEnd);
         self.write(record, ends)?;
-        Ok(Answer::Noted { context: None })
+        let context = (moment == Moment::SessionStart).then(|| self.offers()).flatten();
+        Ok(Answer::Noted { context })
+    }
+
+    /// For the agent, where others offer it something: how it finds out what.
+    fn offers(&self) -> Option<String> {
+        let own = self.recorder.actor().agent.as_str();
+        let mut agents = self.policy.source().agents.iter();
+        let offered = agents.any(|(name, agent)| name != own && !agent.provides.is_empty());
+        let command = match self.tell {
+            Some(_) => format!("{INNER_REMIT} explain --provides"),
+            None => format!("remit explain {} --provides", words::word(own)),
+        };
+        offered.then(|| words::offers(&command))
     }
 
     /// Whatever is recorded here was said by somebody else, so it is cut here.

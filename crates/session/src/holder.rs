@@ -298,7 +298,9 @@ impl Parts<'_> {
         let mut rules = self.home.rules.clone();
         rules.extend(base::installation(&self.chosen.program));
         rules.extend(self.caches.rules());
-        self.workspace.policy_inside(disk, rules, self.home.single_files.clone())
+        let policy = self.workspace.policy_inside(disk, rules, self.home.single_files.clone())?;
+        self.workspace.has_what_it_needs(&policy, self.chosen.agent.as_str())?;
+        Ok(policy)
     }
 
     fn agent<'p>(&self, policy: &'p Policy) -> Result<&'p AgentPolicy, RunError> {

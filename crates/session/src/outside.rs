@@ -48,7 +48,7 @@ pub fn answer(
         Request::Call { conversation, .. }
         | Request::Moment { conversation, .. }
         | Request::Refused { conversation, .. } => conversation.as_deref(),
-        Request::Done { .. } | Request::Explain { .. } => None,
+        Request::Done { .. } | Request::Explain { .. } | Request::Tell { .. } => None,
     };
     // A host's id that is no name is left out rather than bent.
     let session = conversation.and_then(|id| SessionId::new(id).ok());
@@ -62,6 +62,7 @@ pub fn answer(
     let workspace = &workspace;
     let agent = which_agent(workspace, agent)?;
     let policy = workspace.policy_outside()?;
+    workspace.has_what_it_needs(&policy, agent.as_str())?;
     let actor = Actor { agent, session, assurance: Assurance::Claimed };
     let state = workspace.state()?;
     let audit = Audit::of(workspace, &state);

@@ -21,6 +21,14 @@ pub fn refusal(action: &Action, decision: &Decision) -> String {
     }
 }
 
+/// For an agent to whom others offer something: a command that says what.
+pub fn offers(command: &str) -> String {
+    format!(
+        "Other agents of this workspace offer you files to use. `{command}` lists them, with what they are for and \
+         whether your own rules give you access; an offer alone gives none."
+    )
+}
+
 fn instead(action: &Action, reason: &Reason) -> String {
     let agent = &action.actor.agent;
     match (&reason.why, reason.layer) {

@@ -310,6 +310,12 @@ impl Workspace {
         if failed.is_empty() { Ok(()) } else { Err(self.wrong(failed)) }
     }
 
+    /// Fails if the rules of an agent do not grant what it needs, or what it offers to others.
+    pub fn has_what_it_needs(&self, policy: &Policy, agent: &str) -> Result<(), OpenError> {
+        let unmet = remit_config::unmet(policy, agent);
+        if unmet.is_empty() { Ok(()) } else { Err(self.wrong(unmet)) }
+    }
+
     /// Whether what is said of `paths` alone, and of all below them, can make no difference to a test: none of them
     /// holds the path of a test or its folder, or lies in that folder; nor so for the workspace, since what an agent has
     /// of it decides on more than paths.

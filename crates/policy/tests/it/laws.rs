@@ -5,7 +5,7 @@ use crate::team::{AGENT, Team, action, ask, path, why};
 use proptest::prelude::*;
 use remit_core::{Effect, Layer, Object, Verb};
 use remit_policy::source::Git;
-use remit_policy::{Access, Facts, Policy, decide};
+use remit_policy::{Access, Facts, Policy, Remedy, decide};
 
 fn word(access: Access) -> String {
     access.to_string()
@@ -255,6 +255,34 @@ proptest! {
             for object in [Object::Path(from.clone()), Object::Move { from: from.clone(), to: path("/w/a") }] {
                 let decision = decide(&policy, &Facts::default(), &action(AGENT, verb, object));
                 prop_assert!(decision.deciding().is_some());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    /// What is proposed does what is promised, and what was allowed stays so.
+    #[test]
+    fn rules_that_are_proposed_make_the_answer_allow(setting in settings()) {
+        let policy = compile(&setting);
+        for parts in universe().into_iter().filter(|parts| parts.len() <= 3) {
+            let at = at(&parts);
+            for verb in [Verb::Read, Verb::Write, Verb::Execute] {
+                let told = why(&policy, verb, &at);
+                let Some(Remedy::Add { list, lines, .. }) = &told.remedy else { continue };
+                prop_assert_eq!(list, &format!("agents.{AGENT}.permissions"));
+                prop_assert_eq!(lines.len(), 1);
+                let line = lines[0].strip_prefix("- {path: \"").unwrap().strip_suffix('}').unwrap();
+                let (path, access) = line.split_once("\", access: ").unwrap();
+                let grown = team(&setting).own(&format!("{path} {access}")).compile();
+                let answer = ask(&grown, verb, &at);
+                prop_assert_eq!(answer.effect, Effect::Allow, "{} {}: {:?} {:?}", verb, &at, &lines, answer);
+                for more in [Verb::Read, Verb::Write, Verb::Execute] {
+                    let (before, after) = (ask(&policy, more, &at).effect, ask(&grown, more, &at).effect);
+                    prop_assert!(after == Effect::Allow || before != Effect::Allow, "{} {}: {:?}", more, &at, &lines);
+                }
             }
         }
     }

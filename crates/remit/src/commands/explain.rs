@@ -1,97 +1,279 @@
-//! `remit explain AGENT VERB OBJECT`: every layer's verdict, the rules that speak, and what would change it.
+//! `remit explain`: what one action is answered and why, layer by layer; many actions, a line each; or an agent's
+//! whole remit, its needs, and what the agents offer one another.
 
 use crate::cli::ExplainArgs;
+use crate::commands::{ladder, overview};
 use crate::failures::no_agent;
-use crate::report::{self, BOLD, DIM, Failure, WAIT, style_of};
+use crate::report::{self, Failure, WAIT};
 use remit_core::path::printable;
-use remit_core::wire::{Answer, Request, VERSION};
-use remit_core::{
-    AbsPath, Action, Actor, AgentName, Assurance, Effect, Exit, Layer, Object, Reason, Verb, Why,
-};
+use remit_core::wire::{Answer, Request, Telling, VERSION};
+use remit_core::{AbsPath, Action, Actor, AgentName, Assurance, Effect, Exit, Object, Verb};
 use remit_hooks::socket::inside;
 use remit_hooks::{Asker, SocketAsker};
-use remit_policy::{Explanation, Fate, PathRules, Remedy, RuleFate};
+use remit_policy::{Explanation, Policy};
+use remit_session::caches::Found;
 use remit_session::environment::Environment;
 use remit_session::facts::Sight;
 use remit_session::workspace::Workspace;
-use serde_json::json;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::io::BufRead;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Explains one action. Exit 0 allow, 1 deny, 8 ask.
+/// Explains actions, or an agent. Exit 0 allow, 1 deny, 8 ask; of several the strictest; 0 for what is no answer.
 pub(crate) fn run(args: &ExplainArgs, environment: &Environment) -> Result<Exit, Failure> {
-    let (action, explanation) = match inside() {
-        true => of_session(action(args, environment)?)?,
-        false => of_policy(args, environment)?,
-    };
-    if args.json {
-        report::say_json(&as_json(&action, &explanation))?;
-    } else {
-        report::say(&as_text(&action, &explanation))?;
+    let held = Held::find(args, environment)?;
+    let agent = args.agent.as_deref();
+    if args.provides {
+        let told = held.tell(agent, Telling::Provides, |policy| remit_config::provides(policy, agent))?;
+        return overview::capabilities(agent, "provides", &told, args.json);
     }
-    Ok(match explanation.decision.effect {
+    // Inside, who names no agent asks about their own.
+    let name = match (agent, &held) {
+        (Some(name), _) => name,
+        (None, Held::Session) => "",
+        (None, Held::Policy(today)) => return Err(unnamed(&today.policy)),
+    };
+    if args.requires {
+        let told = held.tell(agent, Telling::Requires, |policy| remit_config::requires(policy, name))?;
+        return overview::capabilities(agent, "requires", &told, args.json);
+    }
+    let (Some(agent), Some(verb)) = (agent, args.verb.as_deref()) else {
+        let told = held.tell(agent, Telling::Remit, |policy| remit_policy::overview(policy, name))?;
+        let told = told.ok_or_else(|| no_agent(name, std::iter::empty()))?;
+        held.beside(name, &[]);
+        return overview::page(&told, args.json);
+    };
+    let asked = Asked { agent, verb, environment };
+    match args.objects.as_slice() {
+        [] => Err(Failure::new(Exit::Usage, format!("to what would `{agent}` do that: a path is missing"))
+            .hint(format!("`remit explain {agent} {} .` is about this folder", printable(verb)))),
+        [one] if one != "-" => {
+            let action = asked.action(verb, one)?;
+            let explanation = held.explain(&action)?;
+            held.beside(agent, &[(&action, &explanation)]);
+            match args.json {
+                true => report::say_json(&ladder::as_json(&action, &explanation, held.text()))?,
+                false => report::say(&ladder::as_text(&action, &explanation, held.text()))?,
+            }
+            Ok(exit(explanation.decision.effect))
+        }
+        many => several(&held, &asked, many, args.json),
+    }
+}
+
+fn unnamed(policy: &Policy) -> Failure {
+    let names: Vec<String> = policy.agents().map(|(name, _)| format!("`remit explain {name}`")).collect();
+    Failure::new(Exit::Usage, "no agent is named")
+        .hint(format!("all that an agent may do: {}", names.join(", ")))
+}
+
+fn exit(effect: Effect) -> Exit {
+    match effect {
         Effect::Allow => Exit::Yes,
         Effect::Deny => Exit::No,
         Effect::Ask => Exit::Ask,
-    })
+    }
 }
 
-/// What today's policy says.
-fn of_policy(args: &ExplainArgs, environment: &Environment) -> Result<(Action, Explanation), Failure> {
-    let workspace = Workspace::open(&environment.cwd, environment)?;
-    let (policy, _) = workspace.policy()?;
-    if policy.agent(&args.agent).is_none() {
-        return Err(no_agent(&args.agent, policy.agents().map(|(name, _)| name)));
-    }
-    let action = action(args, environment)?;
-    let sight = Sight::outside(workspace.state_place()?.listings());
-    let explanation = sight.explain(&policy, &action);
-    let ends = match &action.object {
-        Object::Path(path) => vec![path],
-        Object::Move { from, to } => vec![from, to],
-        Object::Host { .. } | Object::Tool(_) => Vec::new(),
-    };
-    let caches = workspace.caches();
-    let withheld = ends.into_iter().filter_map(|path| caches.not_offered(&policy, &args.agent, path)).next();
-    if let Some(why) = withheld {
-        report::talk(&format!("{WAIT}remit:{WAIT:#} {}\n", printable(&why)));
-    }
-    // It answers all the same: who mends a policy asks it what it says.
-    if let Some(failed) = remit_config::run_tests(&policy).first() {
-        report::talk(&format!(
-            "{WAIT}remit: a test of the policy itself fails, so nothing runs under it{WAIT:#} ({}: {})\n",
-            failed.place,
-            printable(&failed.message)
-        ));
-    }
-    Ok((action, explanation))
-}
-
-/// What the policy says that this session is held by, whatever the file says by now.
-fn of_session(action: Action) -> Result<(Action, Explanation), Failure> {
-    let (agent, object) = (action.actor.agent.clone(), action.object.clone());
-    let request = Request::Explain { version: VERSION, agent, verb: action.verb, object };
-    let unanswered =
-        |why: String| Failure::new(Exit::Io, "the session cannot be asked what it is held by").cause(why);
-    match SocketAsker::default().ask(&request).map_err(unanswered)? {
-        Answer::Explained { explanation } => {
-            let explanation = serde_json::from_str(&explanation).map_err(|e| unanswered(e.to_string()))?;
-            Ok((action, explanation))
+/// A line for each object.
+fn several(held: &Held, asked: &Asked<'_>, objects: &[OsString], json: bool) -> Result<Exit, Failure> {
+    let mut actions = Vec::new();
+    for object in objects {
+        if object == "-" {
+            actions.extend(asked.lines(&mut std::io::stdin().lock())?);
+        } else {
+            actions.push(asked.action(asked.verb, object)?);
         }
+    }
+    let mut answers = Vec::with_capacity(actions.len());
+    for action in &actions {
+        answers.push((action, held.explain(action)?));
+    }
+    held.beside(asked.agent, &answers.iter().map(|(action, told)| (*action, told)).collect::<Vec<_>>());
+    if json {
+        for (action, explanation) in &answers {
+            report::say_json(&ladder::as_json(action, explanation, held.text()))?;
+        }
+    } else {
+        report::say(&ladder::lines(&answers))?;
+    }
+    let strictest = answers.iter().map(|(_, told)| told.decision.effect).max();
+    Ok(exit(strictest.unwrap_or(Effect::Allow)))
+}
+
+/// What answers: today's policy; or what this session is held by, whatever the file says by now.
+enum Held {
+    Policy(Box<Today>),
+    Session,
+}
+
+struct Today {
+    workspace: Workspace,
+    policy: Policy,
+    sight: Sight,
+    caches: Found,
+}
+
+impl Held {
+    fn find(args: &ExplainArgs, environment: &Environment) -> Result<Self, Failure> {
+        if inside() {
+            return Ok(Self::Session);
+        }
+        let workspace = Workspace::open(&environment.cwd, environment)?;
+        let (policy, _) = workspace.policy()?;
+        if let Some(agent) = args.agent.as_ref().filter(|name| policy.agent(name).is_none()) {
+            return Err(no_agent(agent, policy.agents().map(|(name, _)| name)));
+        }
+        let sight = Sight::outside(workspace.state_place()?.listings());
+        let caches = workspace.caches();
+        Ok(Self::Policy(Box::new(Today { workspace, policy, sight, caches })))
+    }
+
+    /// The policy file's name and text, where what is asked is what it says.
+    fn text(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Policy(today) => Some((&today.workspace.file, &today.workspace.text)),
+            Self::Session => None,
+        }
+    }
+
+    fn explain(&self, action: &Action) -> Result<Explanation, Failure> {
+        if let Self::Policy(today) = self {
+            return Ok(today.sight.explain(&today.policy, action));
+        }
+        let (agent, object) = (action.actor.agent.clone(), action.object.clone());
+        match asked(&Request::Explain { version: VERSION, agent, verb: action.verb, object })? {
+            Answer::Explained { explanation } => read(&explanation),
+            _ => Err(unanswered("the answer does not fit the request".to_owned())),
+        }
+    }
+
+    fn tell<T: DeserializeOwned>(
+        &self,
+        agent: Option<&str>,
+        what: Telling,
+        today: impl FnOnce(&Policy) -> T,
+    ) -> Result<T, Failure> {
+        if let Self::Policy(held) = self {
+            return Ok(today(&held.policy));
+        }
+        let agent = agent.map(AgentName::new).transpose();
+        let agent = agent.map_err(|e| Failure::new(Exit::Usage, e.to_string()))?;
+        match asked(&Request::Tell { version: VERSION, agent, what })? {
+            Answer::Told { told } => read(&told),
+            _ => Err(unanswered("the answer does not fit the request".to_owned())),
+        }
+    }
+
+    /// Says what is no part of an answer, and matters to whoever reads it.
+    fn beside(&self, agent: &str, answers: &[(&Action, &Explanation)]) {
+        let Self::Policy(today) = self else { return };
+        let mut withheld = BTreeSet::new();
+        for (action, _) in answers {
+            let ends = match &action.object {
+                Object::Path(path) => vec![path],
+                Object::Move { from, to } => vec![from, to],
+                Object::Host { .. } | Object::Tool(_) => Vec::new(),
+            };
+            let mut ends = ends.into_iter();
+            withheld.extend(ends.find_map(|path| today.caches.not_offered(&today.policy, agent, path)));
+        }
+        for why in withheld {
+            report::talk(&format!("{WAIT}remit:{WAIT:#} {}\n", printable(&why)));
+        }
+        // It answers all the same: who mends a policy asks it what it says.
+        let stopped = |what: &str, found: Option<&remit_core::Diagnostic>| {
+            let Some(found) = found else { return };
+            report::talk(&format!(
+                "{WAIT}remit: {what}{WAIT:#} ({}: {})\n",
+                found.place,
+                printable(&found.message)
+            ));
+        };
+        let tests = remit_config::run_tests(&today.policy);
+        stopped("a test of the policy itself fails, so nothing runs under it", tests.first());
+        let unmet = remit_config::unmet(&today.policy, agent);
+        let what = format!("`{}` lacks what its `capabilities` say, so it is not run", printable(agent));
+        stopped(&what, unmet.first());
+    }
+}
+
+fn unanswered(why: String) -> Failure {
+    Failure::new(Exit::Io, "the session cannot be asked what it is held by").cause(why)
+}
+
+fn asked(request: &Request) -> Result<Answer, Failure> {
+    match SocketAsker::default().ask(request).map_err(unanswered)? {
         Answer::Failed { why } => Err(Failure::new(Exit::NotFound, why)),
-        Answer::Verdict(_) | Answer::Noted { .. } => {
-            Err(unanswered("the answer does not fit the request".to_owned()))
-        }
+        answer => Ok(answer),
     }
 }
 
-fn action(args: &ExplainArgs, environment: &Environment) -> Result<Action, Failure> {
-    let usage = |e: String| Failure::new(Exit::Usage, e);
-    let verb: Verb = args.verb.parse().map_err(usage)?;
-    let agent = AgentName::new(&args.agent).map_err(|e| usage(e.to_string()))?;
-    let object = object(verb, &args.object, environment)?;
-    let actor = Actor { agent, session: None, assurance: Assurance::Claimed };
-    Ok(Action { actor, verb, object })
+fn read<T: DeserializeOwned>(json: &str) -> Result<T, Failure> {
+    serde_json::from_str(json).map_err(|e| unanswered(e.to_string()))
+}
+
+/// Who asks about what, and from where.
+struct Asked<'a> {
+    agent: &'a str,
+    verb: &'a str,
+    environment: &'a Environment,
+}
+
+/// A line of JSON on standard input.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Path(String),
+    Action(Deed),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Deed {
+    path: String,
+    verb: Option<String>,
+}
+
+impl Asked<'_> {
+    fn action(&self, verb: &str, object_text: &OsStr) -> Result<Action, Failure> {
+        let usage = |e: String| Failure::new(Exit::Usage, e);
+        let verb: Verb = verb.parse().map_err(usage)?;
+        let agent = AgentName::new(self.agent).map_err(|e| usage(e.to_string()))?;
+        let object = object(verb, object_text, self.environment)?;
+        let actor = Actor { agent, session: None, assurance: Assurance::Claimed };
+        Ok(Action { actor, verb, object })
+    }
+
+    fn lines(&self, input: &mut dyn BufRead) -> Result<Vec<Action>, Failure> {
+        let mut actions = Vec::new();
+        for (number, line) in input.split(b'\n').enumerate() {
+            let line = line.map_err(|e| Failure::because(Exit::Io, "cannot read standard input", &e))?;
+            let line = line.strip_suffix(b"\r").unwrap_or(&line);
+            if line.is_empty() {
+                continue;
+            }
+            let at = |failure: Failure| failure.cause(format!("in line {} of standard input", number + 1));
+            let (verb, path) = match line.first() {
+                Some(b'{' | b'"') => {
+                    let wrong = |e: serde_json::Error| {
+                        at(Failure::new(Exit::Usage, "a line is neither a path, nor JSON of one")
+                            .cause(e.to_string()))
+                    };
+                    match serde_json::from_slice(line).map_err(wrong)? {
+                        Line::Path(path) => (None, path.into()),
+                        Line::Action(deed) => (deed.verb, deed.path.into()),
+                    }
+                }
+                _ => (None, OsString::from_vec(line.to_vec())),
+            };
+            actions.push(self.action(verb.as_deref().unwrap_or(self.verb), &path).map_err(at)?);
+        }
+        Ok(actions)
+    }
 }
 
 fn object(verb: Verb, text: &OsStr, environment: &Environment) -> Result<Object, Failure> {
@@ -147,127 +329,4 @@ fn resolve(text: &[u8], environment: &Environment, follow: bool) -> Result<AbsPa
         Failure::new(Exit::Usage, format!("`{shown}` cannot be resolved: {e}"))
     };
     files.resolve(asked.as_os_str().as_bytes(), follow).map(|r| r.path).map_err(|e| wrong(&e))
-}
-
-fn as_text(action: &Action, explanation: &Explanation) -> String {
-    let effect = explanation.decision.effect;
-    let style = style_of(effect);
-    let (agent, verb) = (&action.actor.agent, action.verb);
-    let may = match effect {
-        Effect::Allow => "may",
-        Effect::Ask => "must ask before it may",
-        Effect::Deny => "may not",
-    };
-    let mut out = format!("{style}{effect}{style:#}  {agent} {may} {verb} {}\n", action.object);
-    let deciding = explanation.decision.deciding();
-    let indent = " ".repeat(effect.to_string().len() + 2);
-    let mut below = |text: &str| out.push_str(&format!("{indent}{text}\n"));
-    if let Some(reason) = deciding {
-        below(&words(reason));
-    }
-    match &explanation.remedy {
-        None => {}
-        Some(Remedy::Nothing(_)) => {
-            let entry = deciding.and_then(|d| d.rule.as_ref()).map(|rule| format!(" ({})", rule.id));
-            below(&format!("nothing in remit.yaml changes that{}", entry.unwrap_or_default()));
-        }
-        Some(Remedy::Change(rule)) if deciding.and_then(|d| d.rule.as_ref()) == Some(rule) => {
-            below("to allow it, change that rule");
-        }
-        Some(Remedy::Change(rule)) => below(&format!("to allow it, change {rule}")),
-        Some(Remedy::Add { list, lines }) => {
-            below(&format!("to allow it, add to {list}:"));
-            lines.iter().for_each(|line| below(&format!("  {line}")));
-        }
-    }
-    out.push_str(&format!("\n{BOLD}layers{BOLD:#} {DIM}(–: no opinion){DIM:#}\n"));
-    let row = |(layer, reason): &(Layer, Option<Reason>)| {
-        let (effect, why) = match reason {
-            Some(reason) if Some(reason) == deciding => (reason.effect.to_string(), "decided".to_owned()),
-            Some(reason) => (reason.effect.to_string(), words(reason)),
-            None => return vec![format!("  {layer}"), "–".to_owned()],
-        };
-        vec![format!("  {layer}"), effect, why]
-    };
-    out.push_str(&report::table(&explanation.layers.iter().map(row).collect::<Vec<_>>()));
-    for paths in explanation.paths.iter().filter(|paths| says_more(paths, explanation)) {
-        let together = format!("{DIM}(together: {}){DIM:#}", paths.access);
-        out.push_str(&format!("\n{BOLD}rules for {}{BOLD:#} {together}\n", paths.path));
-        let rows: Vec<Vec<String>> = paths.rules.iter().map(|one| rule_row(one, paths)).collect();
-        out.push_str(&if rows.is_empty() { "  none\n".to_owned() } else { report::table(&rows) });
-    }
-    out
-}
-
-/// Whether the rules of a path say more than the reason did: one that decided alone, and none at all, do not.
-fn says_more(paths: &PathRules, explanation: &Explanation) -> bool {
-    let alone = match paths.rules.as_slice() {
-        [] => true,
-        [only] => only.fate == Fate::Decided,
-        _ => false,
-    };
-    !alone || explanation.paths.len() > 1
-}
-
-fn rule_row(one: &RuleFate, paths: &PathRules) -> Vec<String> {
-    let at = match &one.rule.place {
-        Some(place) => format!("  {}:{}", place.file, place.line),
-        None => format!("  {}", one.rule.id),
-    };
-    let fate = match &one.fate {
-        Fate::Decided => "decided".to_owned(),
-        Fate::Counted => "counts".to_owned(),
-        Fate::YieldsTo(rule) => format!("yields to the narrower `{}`", rule.text),
-        Fate::Capped(rule) => format!("capped by `{}`", rule.text),
-        Fate::Dead(rule) => format!("dead under `{}`", rule.text),
-        // What every session has speaks where nobody else does, the nearest path for all.
-        Fate::Unused if paths.rules.iter().any(|other| other.fate != Fate::Unused) => "not used".to_owned(),
-        Fate::Unused if paths.rules.iter().any(|other| reach(other) > reach(one)) => {
-            "yields to a nearer path".to_owned()
-        }
-        Fate::Unused => "does not grant it".to_owned(),
-    };
-    vec![at, format!("`{}`", one.rule.text), fate]
-}
-
-/// How long the path is that a rule of every session names; of those that cover one path, the longest is nearest.
-fn reach(one: &RuleFate) -> usize {
-    one.rule.text.rsplit_once(' ').map_or(0, |(path, _)| path.len())
-}
-
-/// A reason in words, with the id of a rule that stands in no file.
-fn words(reason: &Reason) -> String {
-    match (&reason.why, &reason.rule) {
-        (Why::Base(_), Some(rule)) => format!("{reason} ({})", rule.id),
-        _ => reason.to_string(),
-    }
-}
-
-fn as_json(action: &Action, explanation: &Explanation) -> serde_json::Value {
-    let decision = &explanation.decision;
-    json!({
-        "version": 1,
-        "agent": action.actor.agent,
-        "verb": action.verb,
-        "object": action.object,
-        "effect": decision.effect,
-        "digest": decision.digest.to_string(),
-        "epoch": decision.epoch,
-        "layers": explanation.layers.iter().map(|(layer, reason)| json!({
-            "layer": layer,
-            "effect": reason.as_ref().map(|r| r.effect),
-            "why": reason.as_ref().map(ToString::to_string),
-            "rule": reason.as_ref().and_then(|r| r.rule.as_deref()),
-        })).collect::<Vec<_>>(),
-        "paths": explanation.paths.iter().map(|p| json!({
-            "path": p.path,
-            "access": p.access.to_string(),
-            "rules": p.rules.iter().map(|f| json!({
-                "rule": &*f.rule,
-                "access": f.access.to_string(),
-                "fate": f.fate.to_string(),
-            })).collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
-        "remedy": explanation.remedy.as_ref().map(ToString::to_string),
-    })
 }

@@ -224,7 +224,11 @@ impl Installation {
     fn unruled(&self, agent: Option<Option<&str>>) {
         let Some(agent) = agent else { return };
         let agents = &self.workspace.source.agents;
-        let tested = || self.workspace.policy_outside().err().map(|error| error.to_string());
+        let tested = || {
+            let policy = self.workspace.policy_outside()?;
+            agent.map_or(Ok(()), |name| self.workspace.has_what_it_needs(&policy, name))
+        };
+        let tested = || tested().err().map(|error| error.to_string());
         let why = match (&self.broken, agent) {
             (Some(error), _) => Some(error.to_string()),
             (None, Some(name)) if !agents.contains_key(name) => {

@@ -9,10 +9,16 @@ use test_support::TestEnv;
 #[test]
 fn what_a_rule_allows() -> Result<()> {
     let env = workspace()?;
-    insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "write", "src/a.rs"]])?, @"
+    insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "write", "src/a.rs"]])?, @r#"
     $ remit explain default write src/a.rs
     allow  default may write [PROJECT]/src/a.rs
            granted by rule `. all` (remit.yaml:7)
+
+      remit.yaml:7:16
+      5 │   default:
+      6 │     permissions:
+      7 │       - {path: ".", access: all}
+        │                ^^^
 
     layers (–: no opinion)
       protected    –
@@ -25,18 +31,24 @@ fn what_a_rule_allows() -> Result<()> {
       freshness    –
       approval     –
     = 0
-    ");
+    "#);
     Ok(())
 }
 
 #[test]
 fn what_a_rule_denies() -> Result<()> {
     let env = workspace()?;
-    insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "read", "secrets/key"]])?, @"
+    insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "read", "secrets/key"]])?, @r#"
     $ remit explain default read secrets/key
     deny  default may not read [PROJECT]/secrets/key
           the path is out of bounds by rule `secrets/** none` (remit.yaml:3)
           to allow it, change that rule
+
+      remit.yaml:3:12
+      1 │ version: "1.0"
+      2 │ global_rules:
+      3 │   - {path: "secrets/**", access: none, for: all}
+        │            ^^^^^^^^^^^^
 
     layers (–: no opinion)
       protected    –
@@ -50,15 +62,15 @@ fn what_a_rule_denies() -> Result<()> {
       approval     –
 
     rules for [PROJECT]/secrets/key (together: none)
-      remit.yaml:3  `secrets/** none`  decided
+      remit.yaml:3  `secrets/** none`  decided (for all)
       remit.yaml:7  `. all`            dead under `secrets/** none`
     = 1
-    ");
+    "#);
     insta::assert_snapshot!(transcript(&env, &[&["explain", "narrow", "write", "docs/guide.md"]])?, @r#"
     $ remit explain narrow write docs/guide.md
     deny  narrow may not write [PROJECT]/docs/guide.md
           no rule covers it, and the default is to deny
-          to allow it, add to agents.narrow.permissions:
+          to allow it, add to agents.narrow.permissions, below remit.yaml:11:
             - {path: "docs/guide.md", access: read-write}
 
     layers (–: no opinion)
@@ -124,11 +136,17 @@ fn what_no_rule_can_grant() -> Result<()> {
 #[test]
 fn a_rename_counts_at_both_ends() -> Result<()> {
     let env = workspace()?;
-    insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "rename", "src/a.rs:docs/a.rs"]])?, @"
+    insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "rename", "src/a.rs:docs/a.rs"]])?, @r#"
     $ remit explain default rename src/a.rs:docs/a.rs
     deny  default may not rename [PROJECT]/src/a.rs -> [PROJECT]/docs/a.rs
           not granted by rule `docs/** read` (remit.yaml:8)
           to allow it, change that rule
+
+      remit.yaml:8:16
+      6 │     permissions:
+      7 │       - {path: ".", access: all}
+      8 │       - {path: "docs/**", access: read}
+        │                ^^^^^^^^^
 
     layers (–: no opinion)
       protected    –
@@ -148,7 +166,7 @@ fn a_rename_counts_at_both_ends() -> Result<()> {
       remit.yaml:7  `. all`         yields to the narrower `docs/** read`
       remit.yaml:8  `docs/** read`  decided
     = 1
-    ");
+    "#);
     Ok(())
 }
 
@@ -162,8 +180,13 @@ fn what_a_person_must_be_asked() -> Result<()> {
     $ remit explain narrow write sub/x
     ask  narrow must ask before it may write [PROJECT]/sub/x
          no rule covers it, and the default is to ask, but nobody can be asked yet
-         to allow it, add to agents.narrow.permissions:
+         to allow it, add to agents.narrow.permissions, below remit.yaml:13:
            - {path: "sub/x", access: read-write}
+
+      remit.yaml:2:17
+      1 │ version: "1.0"
+      2 │ default_policy: ask
+        │                 ^^^
 
     layers (–: no opinion)
       protected    –
@@ -352,8 +375,11 @@ fn for_programs() -> Result<()> {
       "epoch": 1,
       "layers": [
         {
+          "decided": true,
           "effect": "deny",
+          "excerpt": "      - {path: \"docs/**\", access: read}",
           "layer": "agent",
+          "origin": "own",
           "rule": {
             "id": "agents.default.permissions[1]",
             "place": {
@@ -367,6 +393,19 @@ fn for_programs() -> Result<()> {
           "why": "not granted by rule `docs/** read` (remit.yaml:8)"
         }
       ],
+      "mend": {
+        "kind": "change",
+        "rule": {
+          "id": "agents.default.permissions[1]",
+          "place": {
+            "column": 16,
+            "file": "remit.yaml",
+            "line": 8,
+            "width": 9
+          },
+          "text": "docs/** read"
+        }
+      },
       "object": {
         "path": "[PROJECT]/docs/guide.md"
       },
@@ -377,7 +416,9 @@ fn for_programs() -> Result<()> {
           "rules": [
             {
               "access": "all",
+              "excerpt": "      - {path: \".\", access: all}",
               "fate": "yields to the narrower `docs/** read` (remit.yaml:8)",
+              "origin": "own",
               "rule": {
                 "id": "agents.default.permissions[0]",
                 "place": {
@@ -391,7 +432,9 @@ fn for_programs() -> Result<()> {
             },
             {
               "access": "read",
+              "excerpt": "      - {path: \"docs/**\", access: read}",
               "fate": "decided",
+              "origin": "own",
               "rule": {
                 "id": "agents.default.permissions[1]",
                 "place": {
@@ -467,11 +510,17 @@ fn what_stands_against_the_whole_of_a_folder_is_named_with_its_rule() -> Result<
     let env = workspace()?;
     env.write(env.project().join("sub/deep/secrets.d/.env"), "x")?;
     env.write(env.project().join("remit.yaml"), POLICY.replacen("secrets/**", "**/.env", 1))?;
-    insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "delete", "sub"]])?, @"
+    insta::assert_snapshot!(transcript(&env, &[&["explain", "default", "delete", "sub"]])?, @r#"
     $ remit explain default delete sub
     deny  default may not delete [PROJECT]/sub
           [PROJECT]/sub/deep/secrets.d/.env would go with it: the path is out of bounds by rule `**/.env none` (remit.yaml:3)
           to allow it, change that rule
+
+      remit.yaml:3:12
+      1 │ version: "1.0"
+      2 │ global_rules:
+      3 │   - {path: "**/.env", access: none, for: all}
+        │            ^^^^^^^^^
 
     layers (–: no opinion)
       protected    –
@@ -484,7 +533,7 @@ fn what_stands_against_the_whole_of_a_folder_is_named_with_its_rule() -> Result<
       freshness    –
       approval     –
     = 1
-    ");
+    "#);
     env.write(env.project().join("src/x/.mcp.json"), "{}")?;
     let outcome = remit(&env, &["explain", "default", "rename", "src:src2"])?.ended(1)?;
     let second = outcome.stdout.lines().nth(1).context("a second line")?;
@@ -533,5 +582,158 @@ fn a_home_that_no_shell_has_read_is_the_one_of_the_policy() -> Result<()> {
     // Such a name in the work tree is no home.
     remit(&env, &["explain", "default", "read", "./~/x"])?.ended(0)?;
     remit(&env, &["explain", "default", "read", "~x"])?.ended(0)?;
+    Ok(())
+}
+
+#[test]
+fn one_file_has_one_answer_however_it_is_named() -> Result<()> {
+    let env = workspace()?;
+    std::os::unix::fs::symlink("secrets", env.project().join("way"))?;
+    std::os::unix::fs::symlink(env.project(), env.home().join("there"))?;
+    let project = env.project().display().to_string();
+    let mut answers = std::collections::BTreeSet::new();
+    for name in [
+        "secrets",
+        "./secrets/",
+        "secrets//",
+        "src/../secrets",
+        "way",
+        "~/there/secrets/",
+        &format!("{project}/secrets"),
+        &format!("{project}/docs/.././secrets/"),
+    ] {
+        let outcome = remit(&env, &["explain", "default", "read", name, "--json"])?.ended(1)?;
+        answers.insert(outcome.stdout);
+    }
+    assert_eq!(answers.len(), 1, "{answers:#?}");
+    Ok(())
+}
+
+#[test]
+fn many_objects_are_a_line_each_and_end_as_the_strictest() -> Result<()> {
+    let env = workspace()?;
+    insta::assert_snapshot!(transcript(&env, &[
+        &["explain", "default", "read", "src/a.rs", "docs", "secrets/key"],
+        &["explain", "default", "read", "src/a.rs", "docs"],
+        &["explain", "default", "read"],
+    ])?, @"
+    $ remit explain default read src/a.rs docs secrets/key
+    allow  [PROJECT]/src/a.rs     granted by rule `. all` (remit.yaml:7)
+    allow  [PROJECT]/docs         granted by rule `docs/** read` (remit.yaml:8)
+    deny   [PROJECT]/secrets/key  the path is out of bounds by rule `secrets/** none` (remit.yaml:3)
+    = 1
+    $ remit explain default read src/a.rs docs
+    allow  [PROJECT]/src/a.rs  granted by rule `. all` (remit.yaml:7)
+    allow  [PROJECT]/docs      granted by rule `docs/** read` (remit.yaml:8)
+    = 0
+    $ remit explain default read
+    2> error: to what would `default` do that: a path is missing
+    2> hint: `remit explain default read .` is about this folder
+    = 2
+    ");
+    let input = b"src/a.rs\n\n\"docs/guide.md\"\n{\"path\": \"docs/guide.md\", \"verb\": \"write\"}\r\n";
+    let outcome =
+        env.feed(&mut env.remit(["explain", "default", "read", "-", "--json"])?, input)?.ended(1)?;
+    let said: Vec<Value> =
+        outcome.stdout.lines().map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
+    let effects: Vec<&Value> = said.iter().map(|one| &one["effect"]).collect();
+    assert_eq!(effects, ["allow", "allow", "deny"]);
+    for (wrong, words) in [
+        ("a\n{\"paht\": \"x\"}\n", "line 2"),
+        ("\"x\n", "line 1"),
+        ("{\"path\": \"x\", \"verb\": \"fly\"}", "line 1"),
+    ] {
+        let outcome =
+            env.feed(&mut env.remit(["explain", "default", "read", "-"])?, wrong.as_bytes())?.ended(2)?;
+        assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_agents_remit_at_one_look() -> Result<()> {
+    let env = workspace()?;
+    let text = r#"version: "1.0"
+base: none
+global_rules:
+  - {path: "**/.env", access: none, for: all}
+  - {path: "secrets/**", access: none, for: all}
+roles:
+  dev:
+    permissions:
+      - {path: "web/src/**/*.ts", access: read-write}
+agents:
+  front:
+    cli: claude
+    roles: [dev]
+    max_access: read-write
+    permissions:
+      - {path: "web/**", access: read}
+      - {path: "docs", access: all}
+      - {path: "/srv/data", access: read}
+    tools: {deny: [WebFetch], allow: [Read, WebFetch]}
+    verbs: {deny: [delete]}
+    git: none
+    capabilities:
+      requires: [{path: "docs", access: read, reason: "to write it"}]
+"#;
+    env.write(env.project().join("remit.yaml"), text)?;
+    let outcome = remit(&env, &["explain", "front"])?.ended(0)?;
+    let longer = env.project().as_os_str().len().saturating_sub(25);
+    assert!(outcome.stdout.lines().all(|line| line.chars().count() <= 80 + longer), "{}", outcome.stdout);
+    let shown = env.normal(&outcome.stdout);
+    let (rules, rest) = shown.split_once("every session").context("what every session has")?;
+    insta::assert_snapshot!(rules, @"
+    front  remit.yaml:11
+      program  claude
+      roles    dev
+      at most  read-write (remit.yaml:14)
+      tools    only Read, WebFetch
+      tools    not WebFetch
+      verbs    not delete
+      git      none
+
+    [PROJECT]
+           .
+           ├─ **
+      ---  │  ├─ .env         remit.yaml:4 for all
+      ---  │  └─ .git         remit.yaml:21 own
+      ---  ├─ .git            remit.yaml:21 own
+      rw-  ├─ docs            remit.yaml:17 own, says all
+      ---  ├─ secrets         remit.yaml:5 for all
+      r--  └─ web             remit.yaml:16 own
+      r--     └─ src/**/*.ts  remit.yaml:9 role dev, says read-write
+
+    elsewhere
+           /
+      r--  └─ srv/data  remit.yaml:18 own
+    ");
+    let (_, end) = rest.split_once("all else").context("the default")?;
+    insta::assert_snapshot!(end, @"
+     is denied
+    1 need: remit explain front --requires
+
+    r read, w write, x execute, --- nothing: it is hidden. What a program would obey
+    by itself (policies, git's hooks, agents' settings) is changed by no rule.
+    ");
+    let said: Value = serde_json::from_slice(&remit(&env, &["explain", "front", "--json"])?.ended(0)?.raw)?;
+    let rows = said["rules"].as_array().context("rules")?;
+    let of = |id: &str| {
+        rows.iter()
+            .find(|row| row["rule"]["id"] == id)
+            .map(|row| (row["says"].clone(), row["access"].clone(), row["origin"].clone()))
+    };
+    assert_eq!(of("agents.front.permissions[1]"), Some(("all".into(), "read-write".into(), "own".into())));
+    assert_eq!(of("roles.dev.permissions[0]"), Some(("read-write".into(), "read".into(), "role dev".into())));
+    Ok(())
+}
+
+#[test]
+fn a_thousand_questions_are_answered_in_one_go() -> Result<()> {
+    let env = workspace()?;
+    let input: String = (0..1000).map(|n| format!("src/{n}/file\n")).collect();
+    let outcome =
+        env.feed(&mut env.remit(["explain", "narrow", "write", "-"])?, input.as_bytes())?.ended(0)?;
+    assert_eq!(outcome.stdout.lines().count(), 1000);
     Ok(())
 }

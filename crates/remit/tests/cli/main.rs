@@ -2,6 +2,7 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the tests look at files")]
 
+mod capabilities;
 mod check;
 mod explain;
 mod init;

@@ -121,22 +121,30 @@ fn trust() -> Result<()> {
 
 #[test]
 fn explain() -> Result<()> {
-    insta::assert_snapshot!(help(&["explain"])?, @"
+    insta::assert_snapshot!(help(&["explain"])?, @r#"
     Say what an agent may do, layer by layer, with the rule's file and line
 
-    Usage: remit explain [OPTIONS] <AGENT> <VERB> <OBJECT>
+    Usage: remit explain [OPTIONS] [AGENT] [VERB] [OBJECT]...
 
     Arguments:
-      <AGENT>   The agent, as remit.yaml names it
-      <VERB>    read, write, create, delete, rename, execute, connect or call
-      <OBJECT>  A path, relative to this folder, absolute or below `~/`; for rename `FROM:TO`, for call
-                a tool
+      [AGENT]      The agent, as remit.yaml names it
+      [VERB]       read, write, create, delete, rename, execute, connect or call
+      [OBJECT]...  Paths, relative to this folder, absolute or below `~/`; for rename `FROM:TO`, for
+                   call tools; `-`: those on standard input
 
     Options:
       -C, --directory <DIR>  Use this folder as if the command had been given there
-          --json             One JSON object on standard output
+          --requires         Show what the agent needs, and which rules grant it
+          --provides         Show what all agents offer one another, and what of it the agent may use
+          --json             One JSON object on standard output, one a line for several objects
       -h, --help             Print help
-    ");
+
+    AGENT alone shows its whole remit; in a session, so does nothing at all.
+    Several objects are answered by one line each. Of what is read with `-`, each
+    line is a path, or JSON: "a path" or {"path": "a path", "verb": "read"}.
+
+    Exit codes: 0 allow · 1 deny · 8 ask; of several answers the strictest.
+    "#);
     Ok(())
 }
 
