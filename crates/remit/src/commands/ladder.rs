@@ -154,7 +154,8 @@ pub(crate) fn as_json(action: &Action, explanation: &Explanation, text: Text<'_>
     })
 }
 
-fn mend(remedy: &Remedy) -> Value {
+/// What would change an answer, for programs.
+pub(crate) fn mend(remedy: &Remedy) -> Value {
     match remedy {
         Remedy::Nothing(why) => json!({"kind": "nothing", "why": why}),
         Remedy::Add { list, lines, after } => {

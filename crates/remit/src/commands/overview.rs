@@ -1,7 +1,7 @@
 //! An agent at one look: all that it may do, as a tree of folders with the rules; what it needs, and what the agents
 //! offer one another.
 
-use crate::commands::ladder::{origin, place_of};
+use crate::commands::ladder::{mend, origin, place_of};
 use crate::report::{self, BOLD, DIM, ERROR, Failure, OK, WAIT};
 use remit_config::Capability;
 use remit_core::path::printable;
@@ -260,6 +260,7 @@ fn one_for_programs(one: &Capability) -> Value {
         "why": reasons().map(ToString::to_string).collect::<Vec<_>>(),
         "by": reasons().filter_map(|reason| reason.rule.as_deref()).collect::<Vec<_>>(),
         "remedy": claim.and_then(|claim| claim.remedy.as_ref()).map(ToString::to_string),
+        "mend": claim.and_then(|claim| claim.remedy.as_ref()).map(mend),
     })
 }
 

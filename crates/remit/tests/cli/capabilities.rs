@@ -88,6 +88,12 @@ fn an_agent_that_offers_more_than_it_has_is_not_run() -> Result<()> {
         "{}",
         outcome.stderr
     );
+    // One path of a pattern is asked for: what is narrower below it is the agent's own affair.
+    let env = team(r#"{path: "lib/**", access: read}"#, "")?;
+    let file = env.project().join("remit.yaml");
+    let text = std::fs::read_to_string(&file)?.replacen("secrets/**", "src/lib/deep/**", 1);
+    env.write(&file, text)?;
+    remit(&env, &["run", "back", "--", "/bin/true"])?.ended(0)?;
     // A `none` for all stands above a rule of its own, and an offer of what it hides is none.
     let env = team(r#"{path: "[PROJECT]/secrets/key", access: read, reason: "x"}"#, "")?;
     let file = env.project().join("remit.yaml");
@@ -157,10 +163,9 @@ fn the_rule_that_would_grant_an_offer_grants_it_and_offers_alone_grant_nothing()
     let told = json(&offers)?;
     assert_eq!(told["provides"][0]["granted"], false);
     remit(&env, &["explain", "front", "read", "src/api/x.md"])?.ended(1)?;
-    let remedy = told["provides"][0]["remedy"].as_str().context("a remedy")?;
-    let (_, line) = remedy.split_once(": - ").context("a line")?;
+    let line = told["provides"][0]["mend"]["lines"][0].as_str().context("a line")?;
     let file = env.project().join("remit.yaml");
-    env.write(&file, format!("{}      - {line}\n", std::fs::read_to_string(&file)?))?;
+    env.write(&file, format!("{}      {line}\n", std::fs::read_to_string(&file)?))?;
     assert_eq!(json(&offers)?["provides"][0]["granted"], true);
     remit(&env, &["explain", "front", "read", "src/api/x.md"])?.ended(0)?;
     remit(&env, &["explain", "front", "read", "src/api/x.rs"])?.ended(1)?;

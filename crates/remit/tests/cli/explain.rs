@@ -357,16 +357,24 @@ fn no_line_of_an_answer_is_longer_than_a_terminal_is_wide() -> Result<()> {
     Ok(())
 }
 
-#[test]
-fn for_programs() -> Result<()> {
+/// The answer of `explain --json` to a write of `docs/guide.md`.
+fn answer_for_programs() -> Result<Value> {
     let env = workspace()?;
     let outcome = remit(&env, &["explain", "default", "write", "docs/guide.md", "--json"])?.ended(1)?;
     let said: Value = serde_json::from_slice(&outcome.raw)?;
     assert_eq!(said["digest"].as_str().map(str::len), Some(64));
     let mut said: Value = serde_json::from_str(&env.normal(&said.to_string()))?;
     said["digest"] = "[SHA256]".into();
-    said["layers"] =
-        said["layers"].as_array().into_iter().flatten().filter(|l| !l["effect"].is_null()).cloned().collect();
+    Ok(said)
+}
+
+#[test]
+fn for_programs() -> Result<()> {
+    let mut said = answer_for_programs()?;
+    let layers = said["layers"].as_array().context("layers")?;
+    assert_eq!(layers.len(), 9);
+    said["layers"] = layers.iter().filter(|layer| !layer["effect"].is_null()).cloned().collect();
+    said["paths"] = Value::Null;
     insta::assert_snapshot!(serde_json::to_string_pretty(&said)?, @r#"
     {
       "agent": "default",
@@ -409,50 +417,58 @@ fn for_programs() -> Result<()> {
       "object": {
         "path": "[PROJECT]/docs/guide.md"
       },
-      "paths": [
-        {
-          "access": "read",
-          "path": "[PROJECT]/docs/guide.md",
-          "rules": [
-            {
-              "access": "all",
-              "excerpt": "      - {path: \".\", access: all}",
-              "fate": "yields to the narrower `docs/** read` (remit.yaml:8)",
-              "origin": "own",
-              "rule": {
-                "id": "agents.default.permissions[0]",
-                "place": {
-                  "column": 16,
-                  "file": "remit.yaml",
-                  "line": 7,
-                  "width": 3
-                },
-                "text": ". all"
-              }
-            },
-            {
-              "access": "read",
-              "excerpt": "      - {path: \"docs/**\", access: read}",
-              "fate": "decided",
-              "origin": "own",
-              "rule": {
-                "id": "agents.default.permissions[1]",
-                "place": {
-                  "column": 16,
-                  "file": "remit.yaml",
-                  "line": 8,
-                  "width": 9
-                },
-                "text": "docs/** read"
-              }
-            }
-          ]
-        }
-      ],
+      "paths": null,
       "remedy": "change `docs/** read` (remit.yaml:8)",
       "verb": "write",
       "version": 1
     }
+    "#);
+    Ok(())
+}
+
+#[test]
+fn every_rule_that_speaks_for_programs() -> Result<()> {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&answer_for_programs()?["paths"])?, @r#"
+    [
+      {
+        "access": "read",
+        "path": "[PROJECT]/docs/guide.md",
+        "rules": [
+          {
+            "access": "all",
+            "excerpt": "      - {path: \".\", access: all}",
+            "fate": "yields to the narrower `docs/** read` (remit.yaml:8)",
+            "origin": "own",
+            "rule": {
+              "id": "agents.default.permissions[0]",
+              "place": {
+                "column": 16,
+                "file": "remit.yaml",
+                "line": 7,
+                "width": 3
+              },
+              "text": ". all"
+            }
+          },
+          {
+            "access": "read",
+            "excerpt": "      - {path: \"docs/**\", access: read}",
+            "fate": "decided",
+            "origin": "own",
+            "rule": {
+              "id": "agents.default.permissions[1]",
+              "place": {
+                "column": 16,
+                "file": "remit.yaml",
+                "line": 8,
+                "width": 9
+              },
+              "text": "docs/** read"
+            }
+          }
+        ]
+      }
+    ]
     "#);
     Ok(())
 }

@@ -5,6 +5,7 @@
 mod capabilities;
 mod check;
 mod explain;
+mod five_minutes;
 mod init;
 mod log;
 mod manners;
