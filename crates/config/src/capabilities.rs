@@ -2,10 +2,10 @@
 //! need that is not granted stops the agent, an offer that nobody was granted is only an offer.
 
 use crate::finding::shown;
-use crate::judge::{sample, told};
+use crate::judge::{samples, told};
 use crate::render::{access as word, quoted};
-use remit_core::{Diagnostic, Effect, Reason, Rule, Severity};
-use remit_policy::source::CapabilitySource;
+use remit_core::{AbsPath, Diagnostic, Effect, Place, Reason, Rule, Severity};
+use remit_policy::source::{At, CapabilitySource, Root};
 use remit_policy::{Access, Anchor, Explanation, Pattern, Policy, Remedy, Use};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -124,10 +124,11 @@ fn capability(
 
 /// Whether the agent has an access to what a pattern names; `own` is how it writes the pattern itself.
 fn claim(policy: &Policy, agent: &str, pattern: &Pattern, access: Access, own: Option<&str>) -> Claim {
-    let Some(path) = sample(pattern) else {
+    let paths = samples(pattern);
+    if paths.is_empty() {
         return Claim { agent: agent.to_owned(), granted: None, reasons: Vec::new(), remedy: None };
-    };
-    let told = told(policy, agent, &path, access);
+    }
+    let told = told_of(policy, agent, &paths, access);
     let refused = told.iter().find(|one| one.decision.effect != Effect::Allow);
     let mut reasons: Vec<Reason> = Vec::new();
     let counts = |one: &&Explanation| refused.is_none_or(|refused| *one == refused);
@@ -137,35 +138,69 @@ fn claim(policy: &Policy, agent: &str, pattern: &Pattern, access: Access, own: O
         }
     }
     let remedy = refused.and_then(|refused| refused.remedy.clone()).map(|remedy| match remedy {
-        // Not for the path that was made up, but for all of them.
-        Remedy::Add { list, after, .. } => match spelled(policy, agent, pattern, own) {
-            Some(text) => {
-                let has = policy.agent(agent).map_or(Access::NONE, |rules| rules.access(&path));
-                let line = format!("- {{path: {}, access: {}}}", quoted(&text), word(has.union(access)));
-                Remedy::Add { list, lines: vec![line], after }
-            }
-            None => Remedy::Nothing("no rule of the agent can name it".to_owned()),
+        // Not for the paths that were made up, but for all of them.
+        Remedy::Add { list, after, .. } => match granting(policy, agent, pattern, (access, &paths), own) {
+            Ok(line) => Remedy::Add { list, lines: vec![line], after },
+            Err(other) => other,
         },
         other => other,
     });
     Claim { agent: agent.to_owned(), granted: Some(refused.is_none()), reasons, remedy }
 }
 
-/// How an agent writes a pattern in its rules.
-fn spelled(policy: &Policy, agent: &str, pattern: &Pattern, own: Option<&str>) -> Option<String> {
-    if let Some(own) = own {
-        return Some(own.to_owned());
+fn told_of(policy: &Policy, agent: &str, paths: &[AbsPath], access: Access) -> Vec<Explanation> {
+    paths.iter().flat_map(|path| told(policy, agent, path, access)).collect()
+}
+
+/// A rule that does grant an access to all that a pattern names, and takes nothing away; else what stands against it.
+fn granting(
+    policy: &Policy,
+    agent: &str,
+    pattern: &Pattern,
+    (access, paths): (Access, &[AbsPath]),
+    own: Option<&str>,
+) -> Result<String, Remedy> {
+    let nothing = || Remedy::Nothing("no rule of the agent grants all of it".to_owned());
+    let (spelled, read) = spelled(policy, agent, pattern, own).ok_or_else(nothing)?;
+    let has = |policy: &Policy, path: &AbsPath| {
+        policy.agent(agent).map_or(Access::NONE, |rules| rules.access(path))
+    };
+    let beside = paths.iter().map(|path| has(policy, path)).reduce(Access::meet).unwrap_or(Access::NONE);
+    let access_of_rule = beside.union(access);
+    let supposed = policy.supposing(agent, &read, access_of_rule);
+    let told = told_of(&supposed, agent, paths, access);
+    if let Some(refused) = told.into_iter().find(|one| one.decision.effect != Effect::Allow) {
+        let changed = |remedy: &Remedy| matches!(remedy, Remedy::Change(rule) if rule.place.is_some());
+        return Err(refused.remedy.filter(changed).unwrap_or_else(nothing));
     }
+    match paths.iter().all(|path| has(&supposed, path).has(has(policy, path))) {
+        true => Ok(format!("- {{path: {}, access: {}}}", quoted(&spelled), word(access_of_rule))),
+        false => Err(nothing()),
+    }
+}
+
+/// How an agent writes a pattern in a rule that grants, and what that is: as it writes it itself, below its folder, or
+/// from the root.
+fn spelled(policy: &Policy, agent: &str, pattern: &Pattern, own: Option<&str>) -> Option<(String, Pattern)> {
     let (source, world) = (policy.source(), policy.world());
     let anchor = Anchor::of_agent(source, world, source.agents.get(agent)?).ok()?;
-    let folder = anchor.spell(pattern.literal_prefix())?;
-    let (all, prefix) = (pattern.to_string(), Pattern::of(pattern.literal_prefix()).to_string());
+    let text = |pattern: &Pattern| pattern.to_string().trim_end_matches('/').to_owned();
+    let (all, prefix) = (text(pattern), text(&Pattern::of(pattern.literal_prefix())));
     let rest = all.strip_prefix(&prefix)?.trim_start_matches('/').to_owned();
-    Some(match (folder.as_str(), rest.as_str()) {
+    let below = |folder: String| match (folder.as_str(), rest.as_str()) {
         (_, "") => folder,
-        // In front of `**` must stand the name of a folder.
-        (".", _) if rest.starts_with("**") => all,
-        (".", _) => rest,
+        (".", _) => rest.clone(),
         _ => format!("{}/{rest}", folder.trim_end_matches('/')),
-    })
+    };
+    let rooted = match anchor.root {
+        Root::Host => Some(all.clone()),
+        Root::Workspace => all.strip_prefix(&text(&Pattern::of(&anchor.workspace))).map(str::to_owned),
+    };
+    let relative = anchor.spell(pattern.literal_prefix()).map(below);
+    let same = |text: String| {
+        let text = At { value: text, place: Place::file("rule") };
+        let read = Pattern::parse(&text, &anchor, Use::Grant).ok()?;
+        (read.covers(pattern) && pattern.covers(&read)).then_some((text.value, read))
+    };
+    [own.map(str::to_owned), relative, rooted].into_iter().flatten().find_map(same)
 }

@@ -25,25 +25,33 @@ pub(crate) fn told(policy: &Policy, agent: &str, path: &AbsPath, access: Access)
         .collect()
 }
 
-/// A path that the pattern matches: its own, if it is one path, else one that is made up and tried. None if
-/// none of the made-up ones fits.
-pub(crate) fn sample(pattern: &Pattern) -> Option<AbsPath> {
+/// What stands for a wildcard in a path that is made up: no rule names it.
+const ANY: char = '\u{1}';
+
+/// Paths that the pattern matches: its own, if it is one path, else those that are made up, and fit. One with and one
+/// without a folder for each `**`.
+pub(crate) fn samples(pattern: &Pattern) -> Vec<AbsPath> {
     if let Some(path) = pattern.literal() {
-        return Some(path.clone());
+        return vec![path.clone()];
     }
     let text = pattern.to_string();
-    let parts = text.split('/').filter(|part| !part.is_empty() && *part != "**");
-    let path = parts.map(made_up).try_fold(AbsPath::root(), |path, name| path.join(name).ok())?;
-    pattern.matches(&path).then_some(path)
+    let made = |deep: bool| {
+        let parts = text.split('/').filter(|part| !part.is_empty() && (deep || *part != "**"));
+        let path = parts.map(made_up).try_fold(AbsPath::root(), |path, name| path.join(name).ok())?;
+        pattern.matches(&path).then_some(path)
+    };
+    let mut paths: Vec<AbsPath> = [false, true].into_iter().filter_map(made).collect();
+    paths.dedup();
+    paths
 }
 
-/// A name for a component with wildcards: `x` for `*` and `?`, the first of a set's characters.
+/// A name for a component with wildcards: [`ANY`] for `*` and `?`, the first of a set's characters.
 fn made_up(part: &str) -> String {
     let mut name = String::new();
     let mut chars = part.chars();
     while let Some(c) = chars.next() {
         match c {
-            '*' | '?' => name.push('x'),
+            '*' | '?' => name.push(ANY),
             '\\' => name.extend(chars.next()),
             '[' => {
                 let inner: String = chars.by_ref().take_while(|c| *c != ']').collect();
@@ -62,20 +70,21 @@ mod tests {
     use remit_policy::source::{At, Root};
     use remit_policy::{Anchor, Use};
 
-    fn sampled(text: &str) -> Option<String> {
+    fn sampled(text: &str) -> Vec<String> {
         let folder = |path: &str| AbsPath::new(path).unwrap();
         let anchor =
             Anchor { base: folder("/w"), workspace: folder("/w"), home: folder("/h"), root: Root::Host };
         let text = At { value: text.to_owned(), place: Place::file("x") };
-        sample(&Pattern::parse(&text, &anchor, Use::Limit).unwrap()).map(|path| path.to_string())
+        let paths = samples(&Pattern::parse(&text, &anchor, Use::Limit).unwrap());
+        paths.iter().map(|path| path.to_string().replace(r"\x01", "x")).collect()
     }
 
     #[test]
     fn samples_fit_their_patterns() {
-        assert_eq!(sampled("docs/**").as_deref(), Some("/w/docs"));
-        assert_eq!(sampled("src/**/*.md").as_deref(), Some("/w/src/x.md"));
-        assert_eq!(sampled("v[0-9]/?a").as_deref(), Some("/w/v0/xa"));
-        assert_eq!(sampled("a\\*b").as_deref(), Some("/w/a*b"));
-        assert_eq!(sampled("[^a-z]x"), None);
+        assert_eq!(sampled("docs/**"), ["/w/docs"]);
+        assert_eq!(sampled("src/**/*.md"), ["/w/src/x.md", "/w/src/xx/x.md"]);
+        assert_eq!(sampled("v[0-9]/?a"), ["/w/v0/xa"]);
+        assert_eq!(sampled("a\\*b"), ["/w/a*b"]);
+        assert_eq!(sampled("[^a-z]x"), Vec::<String>::new());
     }
 }

@@ -4,7 +4,8 @@ use crate::agent::AgentPolicy;
 use crate::modes::Modes;
 use crate::pattern::Pattern;
 use crate::protected::Protected;
-use crate::{PolicySource, World};
+use crate::rules::{Point, Scope};
+use crate::{Access, PolicySource, World};
 use remit_core::{AbsPath, Diagnostic, Digest, Rule};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -100,6 +101,17 @@ impl Policy {
     /// The first rule about tools that binds an agent: a program without hooks is not held to it.
     pub fn tool_rule(&self, agent: &str) -> Option<&Arc<Rule>> {
         self.modes.get(agent).and_then(Modes::about_tools)
+    }
+
+    /// What would be, if an agent had one more rule of its own.
+    pub fn supposing(&self, agent: &str, pattern: &Pattern, access: Access) -> Policy {
+        let rule = Arc::new(Rule { id: Arc::from("supposed"), text: Arc::from("supposed"), place: None });
+        let mut policy = self.clone();
+        if let Some(rules) = policy.agents.get_mut(agent) {
+            let point = Point { pattern: pattern.clone(), access, rule, scope: Scope::Agent };
+            *rules = rules.with(std::iter::once(point), &policy.world);
+        }
+        policy
     }
 
     /// What the document says, for settings that are not judgements: base, intents, sandbox, audit, CLIs.
