@@ -3,7 +3,6 @@
 
 use crate::calls::{Control, MOST_PATHS, OpenCall};
 use crate::facts::Sight;
-use crate::holder::INNER_REMIT;
 use crate::recorder::{Recorder, bounded, now, short_name, shortened};
 use crate::words;
 use remit_core::wire::{
@@ -234,7 +233,7 @@ impl Desk {
         let mut agents = self.policy.source().agents.iter();
         let offered = agents.any(|(name, agent)| name != own && !agent.provides.is_empty());
         let command = match self.tell {
-            Some(_) => format!("{INNER_REMIT} explain --provides"),
+            Some(_) => "remit explain --provides".to_owned(),
             None => format!("remit explain {} --provides", words::word(own)),
         };
         offered.then(|| words::offers(&command))

@@ -192,10 +192,10 @@ fn an_agent_is_told_at_its_start_where_it_finds_offers_and_only_if_there_are_any
     let payload = json!({
         "hook_event_name": "SessionStart", "session_id": "theirs", "cwd": root, "source": "startup",
     });
-    let hook = "/run/remit/session/remit hook claude SessionStart --root . ";
+    let hook = "remit hook claude SessionStart --root . ";
     let script = format!("echo '{payload}' | {hook} | grep -o '`.*provides`'");
     let outcome = remit(&env, &["run", "front", "--", "/bin/sh", "-c", &script])?.ended(0)?;
-    assert_eq!(outcome.stdout, "`/run/remit/session/remit explain --provides`\n");
+    assert_eq!(outcome.stdout, "`remit explain --provides`\n");
     Ok(())
 }
 
@@ -206,9 +206,9 @@ fn an_agent_finds_in_its_session_what_others_offer_and_what_it_has() -> Result<(
     let text = std::fs::read_to_string(&file)?;
     env.write(&file, text.replacen("web/**", "src/api/**", 1))?;
     // What the file says by now is nothing to the session.
-    let script = "remit=/run/remit/session/remit\n$remit explain --provides\n$remit explain default | head -4\n\
-         $remit explain | head -1\n$remit explain --requires\n$remit explain default --requires\n\
-         $remit explain front --requires\n$remit explain front; echo $?";
+    let script = "remit explain --provides\nremit explain default | head -4\nremit explain | head -1\n\
+         remit explain --requires\nremit explain default --requires\nremit explain front --requires\n\
+         remit explain front; echo $?";
     let outcome = remit(&env, &["run", "--", "/bin/sh", "-c", script])?.ended(0)?;
     let said = env.normal(&outcome.stdout);
     insta::assert_snapshot!(said, @"
