@@ -137,13 +137,15 @@ fn claim(policy: &Policy, agent: &str, pattern: &Pattern, access: Access, own: O
             reasons.push(reason.clone());
         }
     }
-    let remedy = refused.and_then(|refused| refused.remedy.clone()).map(|remedy| match remedy {
+    let remedy = refused.and_then(|refused| match (&refused.remedy, &refused.narrower) {
         // Not for the paths that were made up, but for all of them.
-        Remedy::Add { list, after, .. } => match granting(policy, agent, pattern, (access, &paths), own) {
-            Ok(line) => Remedy::Add { list, lines: vec![line], after },
-            Err(other) => other,
-        },
-        other => other,
+        (_, Some(Remedy::Add { list, after, .. })) | (Some(Remedy::Add { list, after, .. }), None) => {
+            let line = granting(policy, agent, pattern, (access, &paths), own);
+            let add = |line| Remedy::Add { list: list.clone(), lines: vec![line], after: after.clone() };
+            let change = refused.remedy.clone().filter(|remedy| matches!(remedy, Remedy::Change(_)));
+            Some(line.map_or_else(|other| change.unwrap_or(other), add))
+        }
+        (other, _) => other.clone(),
     });
     Claim { agent: agent.to_owned(), granted: Some(refused.is_none()), reasons, remedy }
 }

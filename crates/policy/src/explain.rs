@@ -24,6 +24,9 @@ pub struct Explanation {
     pub paths: Vec<PathRules>,
     /// What would change the answer; none where it is allow.
     pub remedy: Option<Remedy>,
+    /// Where that is a rule to change: a line to add beside it, if a narrower rule would do, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrower: Option<Remedy>,
 }
 
 /// The rules that speak of a path.
@@ -126,7 +129,8 @@ pub fn explain(policy: &Policy, facts: &Facts, action: &Action) -> Explanation {
         ends.iter().map(|path| path_rules(agent, path, action.verb, &decision)).collect()
     });
     let remedy = remedy(policy, action, facts, &decision, &paths);
-    Explanation { decision, layers, paths, remedy }
+    let narrower = narrower(policy, action, facts, &decision, &paths);
+    Explanation { decision, layers, paths, remedy, narrower }
 }
 
 fn path_rules(agent: &AgentPolicy, path: &AbsPath, verb: Verb, decision: &Decision) -> PathRules {
@@ -188,7 +192,6 @@ fn remedy(
         return None;
     }
     let reason = decision.deciding()?;
-    let need = need(action.verb).unwrap_or(Access::NONE);
     Some(match &reason.why {
         Why::Protected(what) => Remedy::Nothing(format!("{what} is protected")),
         Why::UnknownAgent => Remedy::Add {
@@ -210,10 +213,34 @@ fn remedy(
             }
         }
         _ => {
-            let lacking = || paths.iter().filter(|end| !end.access.has(need)).map(|end| &end.path);
+            let lacking = || lacking(action, paths);
             against_adding(policy, action, facts, lacking()).unwrap_or_else(|| add(policy, action, lacking()))
         }
     })
+}
+
+/// The paths that the rules do not give for it.
+fn lacking<'a>(action: &Action, paths: &'a [PathRules]) -> impl Iterator<Item = &'a AbsPath> + Clone {
+    let need = need(action.verb).unwrap_or(Access::NONE);
+    paths.iter().filter(move |end| !end.access.has(need)).map(|end| &end.path)
+}
+
+/// Where a rule does not grant it: the line for a narrower one, which it would yield to.
+fn narrower(
+    policy: &Policy,
+    action: &Action,
+    facts: &Facts,
+    decision: &Decision,
+    paths: &[PathRules],
+) -> Option<Remedy> {
+    let reason = decision.deciding().filter(|reason| reason.effect != Effect::Allow)?;
+    let rule = reason.rule.as_ref().filter(|rule| rule.place.is_some());
+    if reason.why != Why::NotGranted || rule.is_none() {
+        return None;
+    }
+    let stands = against_adding(policy, action, facts, lacking(action, paths)).is_some();
+    let line = (!stands).then(|| add(policy, action, lacking(action, paths)))?;
+    matches!(line, Remedy::Add { .. }).then_some(line)
 }
 
 /// The remedy where rules that grant what is missing are none: they would not be enough, or would take away something

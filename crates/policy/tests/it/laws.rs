@@ -271,7 +271,8 @@ proptest! {
             let at = at(&parts);
             for verb in [Verb::Read, Verb::Write, Verb::Execute] {
                 let told = why(&policy, verb, &at);
-                let Some(Remedy::Add { list, lines, .. }) = &told.remedy else { continue };
+                let proposed = told.narrower.as_ref().or(told.remedy.as_ref());
+                let Some(Remedy::Add { list, lines, .. }) = proposed else { continue };
                 prop_assert_eq!(list, &format!("agents.{AGENT}.permissions"));
                 prop_assert_eq!(lines.len(), 1);
                 let line = lines[0].strip_prefix("- {path: \"").unwrap().strip_suffix('}').unwrap();

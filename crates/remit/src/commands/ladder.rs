@@ -34,11 +34,14 @@ pub(crate) fn as_text(action: &Action, explanation: &Explanation, text: Text<'_>
         }
         Some(Remedy::Change(rule)) if deciding.and_then(|d| d.rule.as_ref()) == Some(rule) => {
             below("to allow it, change that rule");
+            if let Some(Remedy::Add { list, lines, after }) = &explanation.narrower {
+                below(&format!("or add to {list}{}:", below_of(after)));
+                lines.iter().for_each(|line| below(&format!("  {line}")));
+            }
         }
         Some(Remedy::Change(rule)) => below(&format!("to allow it, change {rule}")),
         Some(Remedy::Add { list, lines, after }) => {
-            let after = after.as_ref().map(|at| format!(", below {}:{}", at.file, at.line));
-            below(&format!("to allow it, add to {list}{}:", after.unwrap_or_default()));
+            below(&format!("to allow it, add to {list}{}:", below_of(after)));
             lines.iter().for_each(|line| below(&format!("  {line}")));
         }
     }
@@ -70,6 +73,11 @@ pub(crate) fn as_text(action: &Action, explanation: &Explanation, text: Text<'_>
         out.push_str(&if rows.is_empty() { "  none\n".to_owned() } else { report::table(&rows) });
     }
     out
+}
+
+/// Where a line goes, in words.
+fn below_of(after: &Option<Place>) -> String {
+    after.as_ref().map(|at| format!(", below {}:{}", at.file, at.line)).unwrap_or_default()
 }
 
 /// Whether the rules of a path say more than the reason did: one that decided alone, and none at all, do not.
@@ -151,6 +159,7 @@ pub(crate) fn as_json(action: &Action, explanation: &Explanation, text: Text<'_>
         })).collect::<Vec<_>>(),
         "remedy": explanation.remedy.as_ref().map(ToString::to_string),
         "mend": explanation.remedy.as_ref().map(mend),
+        "narrower": explanation.narrower.as_ref().map(mend),
     })
 }
 

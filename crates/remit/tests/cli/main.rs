@@ -9,6 +9,7 @@ mod five_minutes;
 mod init;
 mod log;
 mod manners;
+mod overview;
 mod own_tests;
 mod place;
 mod reference;
